@@ -14,8 +14,8 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 )
 
-// No answer that depends on a key, a cookie or a token may be kept by a cache, whatever its protocol and status. Only the
-// reference, which is the same for everybody, and the dashboard's own files may be.
+// Only the reference, the same for everybody, and the dashboard's own files may be cached, whatever the protocol and the
+// status.
 func TestNoCacheKeepsAnswers(t *testing.T) {
 	t.Parallel()
 	s, err := New(Config{Addr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0", AdminToken: strings.Repeat("t", 32), PublicDocs: true,

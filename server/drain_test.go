@@ -45,7 +45,6 @@ func serve(t *testing.T, d *db.DB, delay time.Duration) serving {
 	return serving{running, delay, stop}
 }
 
-// client returns a client with connections of its own.
 func client(t *testing.T, http2 bool) *http.Client {
 	t.Helper()
 	protocols := new(http.Protocols)
@@ -56,17 +55,16 @@ func client(t *testing.T, http2 bool) *http.Client {
 	return &http.Client{Transport: transport}
 }
 
-// balancer sends requests to one server at a time, and moves to the next when the server is not ready any more.
+// balancer sends requests to one server, and moves to the next once that is not ready.
 type balancer struct {
 	to atomic.Pointer[serving]
-	// spare is how long the replaced server still served after the balancer began to use the next server, in nanoseconds.
+	// spare is how long the replaced server still served after that, in nanoseconds.
 	spare atomic.Int64
 }
 
 func (b *balancer) url() string { return "http://" + b.to.Load().Addr().String() + "/v1/store" }
 
-// replace stops the current server. As soon as this server is not ready any more, the balancer sends requests to the next
-// server, which is the argument by.
+// replace stops the current server. Once it is not ready, the balancer sends requests to by.
 func (b *balancer) replace(t *testing.T, by serving) {
 	t.Helper()
 	old := b.to.Load()
@@ -149,9 +147,9 @@ func TestRollingRestartsAtFullLoadCutNobody(t *testing.T) {
 	}
 }
 
-// change sends a PATCH without a key, which is refused, and reports whether the answer closes the connection. Over HTTP/1.1
-// the body can be read only once, so that the client does not repeat the request by itself. Over HTTP/2 the client may
-// repeat it, because GOAWAY says which requests were not processed.
+// change sends a PATCH without a key, which is refused, and reports whether the answer closes the connection. Over HTTP/1.1 the
+// body can be read only once, so that the client does not repeat the request. Over HTTP/2 it may, because GOAWAY says which
+// requests were not processed.
 func change(c *http.Client, url string, http2 bool) (leave bool, err error) {
 	var body io.Reader = struct{ io.Reader }{http.NoBody}
 	if http2 {
@@ -203,7 +201,6 @@ func TestAServerThatDrainsIsNotReadyAndEndsItsConnections(t *testing.T) {
 	require.ErrorIs(t, err, syscall.ECONNREFUSED)
 }
 
-// A server that stops ends open streams, even a stream that needs no key.
 func TestAStreamDoesNotHoldUpTheEnd(t *testing.T) {
 	t.Parallel()
 	running := serve(t, dbtest.New(t, dbtest.SQLite, db.Config{}), 0)
@@ -220,7 +217,7 @@ func TestAStreamDoesNotHoldUpTheEnd(t *testing.T) {
 	_, _ = stream.Close()
 }
 
-// A request on a connection that was accepted before the end is answered. Without keep-alive, every request has such a connection.
+// Without keep-alive, every request has a connection that may be accepted right before the end.
 func TestTheLastConnectionsAreAnswered(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t, dbtest.SQLite, db.Config{})

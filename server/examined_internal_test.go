@@ -18,16 +18,13 @@ type examined struct {
 	errors []string
 }
 
-// Enabled implements slog.Handler: it wants every record.
 func (e *examined) Enabled(context.Context, slog.Level) bool { return true }
 
-// WithAttrs implements slog.Handler. The server does not call it.
 func (e *examined) WithAttrs([]slog.Attr) slog.Handler { return e }
 
-// WithGroup implements slog.Handler. The server does not call it.
 func (e *examined) WithGroup(string) slog.Handler { return e }
 
-// Handle implements slog.Handler: it keeps routes and errors.
+// Handle keeps routes and errors.
 func (e *examined) Handle(_ context.Context, r slog.Record) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -45,10 +42,9 @@ func (e *examined) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// OnStart implements sdktrace.SpanProcessor.
 func (e *examined) OnStart(context.Context, sdktrace.ReadWriteSpan) {}
 
-// OnEnd implements sdktrace.SpanProcessor: it keeps the names of requests' spans, and ignores the spans of the database.
+// OnEnd keeps the names of requests' spans, and ignores those of the database.
 func (e *examined) OnEnd(s sdktrace.ReadOnlySpan) {
 	if s.SpanKind() != trace.SpanKindServer {
 		return
@@ -63,8 +59,6 @@ func (e *examined) OnEnd(s sdktrace.ReadOnlySpan) {
 	}
 }
 
-// Shutdown implements sdktrace.SpanProcessor.
 func (e *examined) Shutdown(context.Context) error { return nil }
 
-// ForceFlush implements sdktrace.SpanProcessor.
 func (e *examined) ForceFlush(context.Context) error { return nil }

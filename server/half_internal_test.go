@@ -26,8 +26,8 @@ import (
 	"go.storefront.example/server/limit"
 )
 
-// After a refused request, a client sends half of the next request's headers on the same connection. The server closes the
-// connection after the timeout of headers, and not only after the longer one of idle connections.
+// A client sends half of a request's headers on the connection of a refused one. The timeout of headers applies, not the longer
+// one of idle connections.
 func TestHalfARequestAfterARefusal(t *testing.T) {
 	t.Parallel()
 	const token = "a-token-of-the-operator-for-tests"

@@ -12,11 +12,10 @@ import (
 	"go.storefront.example/server/shop"
 )
 
-// api serves the services of storefront.v1 to callers. Most of its handlers are methods of Shop. Its own methods replace the
-// methods of Shop whose answers need an HTTP status other than 200.
+// api serves storefront.v1 to callers. Its own methods replace those of Shop whose answers need an HTTP status other than 200.
 type api struct{ *shop.Shop }
 
-// CreateCustomer serves CustomerService.CreateCustomer: with 201 for a new customer, and 200 for a customer that the store has.
+// CreateCustomer answers 201 for a new customer, and 200 for one that the store has.
 func (a api) CreateCustomer(ctx context.Context, in *storefrontv1.CreateCustomerRequest) (*storefrontv1.Customer, error) {
 	customer, created, err := a.EnsureCustomer(ctx, in)
 	if created {
@@ -25,7 +24,7 @@ func (a api) CreateCustomer(ctx context.Context, in *storefrontv1.CreateCustomer
 	return customer, err
 }
 
-// CreatePaymentLink serves PaymentLinkService.CreatePaymentLink, with 201.
+// CreatePaymentLink answers 201.
 func (a api) CreatePaymentLink(ctx context.Context, in *storefrontv1.CreatePaymentLinkRequest) (*storefrontv1.PaymentLink,
 	error) {
 	link, err := a.Shop.CreatePaymentLink(ctx, in)
@@ -35,7 +34,6 @@ func (a api) CreatePaymentLink(ctx context.Context, in *storefrontv1.CreatePayme
 	return link, err
 }
 
-// services returns the Connect handlers of the API.
 func (a api) services(options ...connect.HandlerOption) []edge.Service {
 	service := func(path string, handler http.Handler) edge.Service {
 		return edge.Service{Path: path, Handler: handler}

@@ -10,8 +10,7 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// check returns an error if the server is not ready: it is stopping, its database is unavailable, or the schema lacks
-// migrations.
+// check returns an error if the server is stopping, its database is unavailable, or the schema lacks migrations.
 func (s *Server) check(ctx context.Context) error {
 	if s.drain.draining.Load() {
 		return apierr.New(apierr.Unavailable, "The service is stopping.")
@@ -20,7 +19,7 @@ func (s *Server) check(ctx context.Context) error {
 }
 
 // keylessServices returns the handlers that need no key, by path: reflection, and the gRPC health service for the services in
-// names. The health service's Watch returns unimplemented, which clients accept.
+// names. Its Watch returns unimplemented, which clients accept.
 func (s *Server) keylessServices(names []string) func(...connect.HandlerOption) map[string]http.Handler {
 	return func(options ...connect.HandlerOption) map[string]http.Handler {
 		all := reflection(names, options...)
@@ -30,13 +29,13 @@ func (s *Server) keylessServices(names []string) func(...connect.HandlerOption) 
 	}
 }
 
-// healthChecker implements the gRPC health service. All services that it knows are serving while the server is ready.
+// healthChecker implements the gRPC health service. All services that it knows serve while the server is ready.
 type healthChecker struct {
 	grpchealth.Checker
 	server *Server
 }
 
-// Check reports whether a service is serving. For an unknown name it returns not_found, as the health protocol demands.
+// Check returns not_found for an unknown name, as the health protocol demands.
 func (h healthChecker) Check(ctx context.Context, r *grpchealth.CheckRequest) (*grpchealth.CheckResponse, error) {
 	answer, err := h.Checker.Check(ctx, r)
 	if err != nil {

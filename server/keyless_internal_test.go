@@ -16,8 +16,7 @@ import (
 	"go.storefront.example/server/dashboard/signin"
 )
 
-// Of the requests without a token on one connection to the operator's listener only a few may be open, because each holds memory
-// while its body is awaited. Health is answered all the same.
+// Each open request holds memory while its body is awaited. Health is answered all the same.
 func TestOpenRequestsWithoutATokenAreBounded(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {

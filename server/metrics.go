@@ -10,8 +10,8 @@ import (
 	"go.storefront.example/server/edge"
 )
 
-// observer registers the metrics of requests to the public API, and returns a function that counts a request. Labels have
-// few values: no label has a store, a key, or a path as the client wrote it.
+// observer returns a function that counts a request to the public API. No label has a store, a key, or a path as the client
+// wrote it.
 func observer(into prometheus.Registerer) func(edge.Request) {
 	add := promauto.With(into)
 	requests := add.NewHistogramVec(prometheus.HistogramOpts{
@@ -27,8 +27,7 @@ func observer(into prometheus.Registerer) func(edge.Request) {
 		Name: "storefront_rate_limit_hits_total",
 		Help: "Requests to the public API that were beyond a limit: that of their key, or that of their address for unknown keys.",
 	}, []string{"limit"})
-	// Create the counters with the value zero now. Otherwise a counter would begin with its first hit, and Prometheus, which
-	// computes rates from differences, would not show this hit.
+	// Prometheus computes rates from differences, so a counter that began with its first hit would not show it.
 	for _, limit := range []string{edge.LimitKey, edge.LimitAddress} {
 		limits.WithLabelValues(limit)
 	}
@@ -73,13 +72,11 @@ func (s *Server) addLoad(into prometheus.Registerer) {
 var expiryDesc = prometheus.NewDesc("storefront_certificate_expires_timestamp_seconds",
 	"When the certificate of a name of the public listener ends; 0 while there is none.", []string{"name"}, nil)
 
-// certificateExpiries is a collector of the ends of certificates. Without TLS it has none.
+// certificateExpiries collects the ends of certificates; none without TLS.
 type certificateExpiries struct{ source *certificate.Source }
 
-// Describe implements prometheus.Collector.
 func (certificateExpiries) Describe(all chan<- *prometheus.Desc) { all <- expiryDesc }
 
-// Collect implements prometheus.Collector.
 func (c certificateExpiries) Collect(all chan<- prometheus.Metric) {
 	if c.source == nil {
 		return

@@ -23,11 +23,11 @@ import (
 	"go.storefront.example/server/monitor"
 )
 
-// HasDashboard reports whether the operator's listener serves the dashboard. It does if the admin services are on.
+// HasDashboard reports whether the operator's listener serves the dashboard, as it does if the admin services are on.
 func (s *Server) HasDashboard() bool { return s.operator != nil }
 
-// mounts returns the handlers of the operator's listener. Health, metrics and the reference need no token. If the admin
-// services are on, mounts also returns these services, which the gate protects, and the dashboard, to which members sign in.
+// mounts returns the handlers of the operator's listener. Health, metrics and the reference need no token. The gate protects
+// the admin services, and members sign in to the dashboard.
 func (s *Server) mounts() []monitor.Mount {
 	reference := s.bounded(docs.New(s.config.apiAddress(s.publicAddress)))
 	all := append(monitor.Mounts(s.monitor()),
@@ -46,7 +46,6 @@ func (s *Server) mounts() []monitor.Mount {
 	return append(all, monitor.Mount{Pattern: "GET /{$}", Handler: http.RedirectHandler(front, http.StatusSeeOther)})
 }
 
-// pages returns the handlers of the dashboard.
 func (s *Server) pages(operator *admin.Operator) []monitor.Mount {
 	c := s.config
 	pages := s.bounded(s.withTimeout(dashboard.New(dashboard.Config{
@@ -64,7 +63,6 @@ func (s *Server) monitor() monitor.Config {
 	return c
 }
 
-// adminHandler returns the handler of the operator's listener.
 func (s *Server) adminHandler() http.Handler {
 	mounts := monitor.Traced(s.config.Traces, monitor.Mux(s.mounts()))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -73,7 +71,7 @@ func (s *Server) adminHandler() http.Handler {
 	})
 }
 
-// publicHandler returns the handler of the public listener: the API or, with TLS, the API and the dashboard, each at its name.
+// publicHandler serves the API or, with TLS, the API and the dashboard, each at its name.
 func (s *Server) publicHandler() http.Handler {
 	api := s.apiHandler()
 	if s.config.Certificates == nil {
@@ -100,7 +98,7 @@ func (s *Server) publicHandler() http.Handler {
 	})
 }
 
-// apiHandler returns the handler of the API and, with PublicDocs, of its reference.
+// apiHandler serves the API and, with PublicDocs, its reference.
 func (s *Server) apiHandler() http.Handler {
 	if !s.config.PublicDocs {
 		return s.edge
@@ -115,8 +113,7 @@ func (s *Server) apiHandler() http.Handler {
 	})
 }
 
-// apiAddress returns a function that returns the API's address for a request to the reference. If APIURL is set, this address
-// is always APIURL. Otherwise apiAddress returns find, which finds the address in the request.
+// apiAddress returns a function from a request for the reference to the API's address: APIURL if it is set, otherwise find's.
 func (c Config) apiAddress(find func(*http.Request) string) func(*http.Request) string {
 	if c.APIURL == "" {
 		return find
@@ -124,8 +121,8 @@ func (c Config) apiAddress(find func(*http.Request) string) func(*http.Request) 
 	return func(*http.Request) string { return c.APIURL }
 }
 
-// publicAddress returns the public listener's address if only this machine can reach it, otherwise "", because this process
-// does not know under which name other machines reach it.
+// publicAddress is "" unless the public listener is on a loopback address, because this process does not know under which name
+// other machines reach it.
 func (s *Server) publicAddress(*http.Request) string {
 	if at, ok := s.Addr().(*net.TCPAddr); ok && at.IP.IsLoopback() {
 		return "http://" + at.String()
@@ -133,8 +130,8 @@ func (s *Server) publicAddress(*http.Request) string {
 	return ""
 }
 
-// bounded refuses a request without the operator's token while too many such requests are open. Health and metrics are not
-// bounded, so that this does not make a balancer remove the server.
+// bounded refuses a request without the operator's token while too many such requests are open. Health and metrics are exempt,
+// so that a balancer keeps the server.
 func (s *Server) bounded(next http.Handler) http.Handler {
 	errors := connect.NewErrorWriter()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -158,8 +155,8 @@ func (s *Server) bounded(next http.Handler) http.Handler {
 	})
 }
 
-// withTimeout ends a request of the operator that takes longer than the timeout. Long work is therefore divided among several
-// requests. A stream has no timeout, and ends when the server stops.
+// withTimeout ends a request that takes longer than the timeout, so long work is divided among several. A stream ends when the
+// server stops.
 func (s *Server) withTimeout(next http.Handler) http.Handler {
 	timeout := cmp.Or(s.config.Timeouts.Request, edge.DefaultTimeout)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -178,8 +175,8 @@ func (s *Server) withTimeout(next http.Handler) http.Handler {
 	})
 }
 
-// newOperatorGate returns the gate of the admin services, or nil if they are off. With AdminToken set, the gate requires the
-// token. Without it, the gate admits programs on this machine if AdminOpen is set and the listener is on a loopback address.
+// newOperatorGate returns nil if the admin services are off. Without AdminToken, the gate admits programs on this machine if
+// AdminOpen is set and the listener is on a loopback address.
 func newOperatorGate(c Config, address net.Addr) *rpc.Gate {
 	if c.AdminToken != "" {
 		return rpc.NewGate(c.AdminToken, c.OldAdminToken)

@@ -16,8 +16,7 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 )
 
-// publicFiles finds the definitions that reflection shows on the public listener: all but the admin services. health has the
-// health service.
+// publicFiles has the definitions that reflection shows on the public listener: all but the admin services.
 type publicFiles struct{ health protoregistry.Files }
 
 // newPublicFiles panics if healthProto is wrong, which depends on no request.
@@ -33,7 +32,6 @@ func newPublicFiles() *publicFiles {
 	return p
 }
 
-// FindFileByPath returns the file with this path, or protoregistry.NotFound.
 func (p *publicFiles) FindFileByPath(path string) (protoreflect.FileDescriptor, error) {
 	if strings.HasPrefix(path, "storefront/admin/") {
 		return nil, protoregistry.NotFound
@@ -44,7 +42,6 @@ func (p *publicFiles) FindFileByPath(path string) (protoreflect.FileDescriptor, 
 	return protoregistry.GlobalFiles.FindFileByPath(path)
 }
 
-// FindDescriptorByName returns the descriptor with this name, or protoregistry.NotFound.
 func (p *publicFiles) FindDescriptorByName(name protoreflect.FullName) (protoreflect.Descriptor, error) {
 	if strings.HasPrefix(string(name), "storefront.admin.") {
 		return nil, protoregistry.NotFound
@@ -55,8 +52,8 @@ func (p *publicFiles) FindDescriptorByName(name protoreflect.FullName) (protoref
 	return protoregistry.GlobalFiles.FindDescriptorByName(name)
 }
 
-// healthProto is gRPC's definition of the health service, a FileDescriptorProto. The descriptor of grpchealth has other names,
-// and Go's package of gRPC would link all of gRPC.
+// healthProto is gRPC's health service, a FileDescriptorProto. grpchealth's descriptor has other names, and Go's package of
+// gRPC would link all of gRPC.
 const healthProto = `
 name: "grpc/health/v1/health.proto" package: "grpc.health.v1" syntax: "proto3"
 message_type { name: "HealthCheckRequest" field { name: "service" number: 1 label: LABEL_OPTIONAL type: TYPE_STRING } }
@@ -79,7 +76,6 @@ service {
   }
 }`
 
-// healthFile returns the descriptor of healthProto.
 func healthFile() (protoreflect.FileDescriptor, error) {
 	var file descriptorpb.FileDescriptorProto
 	if err := prototext.Unmarshal([]byte(healthProto), &file); err != nil {
@@ -88,8 +84,8 @@ func healthFile() (protoreflect.FileDescriptor, error) {
 	return protodesc.NewFile(&file, nil)
 }
 
-// reflection returns the handlers of both versions of gRPC reflection, by path. They show the services in names and the
-// health service.
+// reflection returns the handlers of both versions of gRPC reflection, by path, for the services in names and the health
+// service.
 func reflection(names []string, options ...connect.HandlerOption) map[string]http.Handler {
 	reflector := grpcreflect.NewReflector(grpcreflect.NamerFunc(func() []string {
 		return append(slices.Clone(names), grpchealth.HealthV1ServiceName)

@@ -34,8 +34,8 @@ import (
 	"go.storefront.example/server/shop"
 )
 
-// DefaultConnections is how many connections a listener may have open if Config sets no MaxConnections. A connection uses up
-// to 130 kB of memory while the headers of a request arrive.
+// DefaultConnections is for a Config without MaxConnections. A connection uses up to 130 kB of memory while the headers of a
+// request arrive.
 const DefaultConnections = 4096
 
 // shutdownTimeout is how long running requests may take to end when the server stops.
@@ -43,62 +43,55 @@ const shutdownTimeout = 10 * time.Second
 
 // Config configures a Server.
 type Config struct {
-	// Addr is the address of the public listener, such as :8080.
 	Addr string
-	// AdminAddr is the address of the operator's listener. Choose one that only the operator can reach.
+	// AdminAddr is the address of the operator's listener, which only the operator should reach.
 	AdminAddr string
-	// AdminToken is the token of the operator, which the admin services require. If it is empty, they are off, unless
-	// AdminOpen is set.
+	// AdminToken is what the admin services require. Without one they are off, unless AdminOpen is set.
 	AdminToken string
-	// OldAdminToken is the token that AdminToken replaces, and is also accepted; empty means none.
+	// OldAdminToken is accepted too, while AdminToken replaces it; empty means none.
 	OldAdminToken string
-	// AdminOpen turns on the admin services without a token, for development. It has an effect only if the operator's
-	// listener is on a loopback address.
+	// AdminOpen turns the admin services on without a token, for development, and only on a loopback address.
 	AdminOpen bool
-	// DB is the database, with all migrations. The caller closes it.
-	DB *db.DB
-	// Options are the platform's choices.
+	// DB has all migrations. The caller closes it.
+	DB      *db.DB
 	Options admin.Options
-	// TrustedProxies are the addresses of proxies. Only X-Forwarded-For headers from these proxies are used.
+	// TrustedProxies are the only addresses whose X-Forwarded-For counts.
 	TrustedProxies []netip.Prefix
-	// Timeouts are the timeouts of both listeners. A request that takes longer than Timeouts.Request is answered with 503.
+	// Timeouts are for both listeners. A request longer than Timeouts.Request is answered 503.
 	Timeouts edge.Timeouts
-	// RequestsPerMinute is how many requests one API key may make in a minute; 0 means limit.RequestsPerMinute. Only dev sets
-	// another number.
+	// RequestsPerMinute is each API key's limit; 0 means limit.RequestsPerMinute. Only dev sets another.
 	RequestsPerMinute int
 	// Clock decides about the minutes of limits and the expiry of keys. Nil means the database's clock, which all servers
 	// share.
 	Clock func() time.Time
-	// Platform is the branding of the dashboard, which the caller has checked (dashboard.Platform.Check).
+	// Platform is the dashboard's branding, which the caller has checked (dashboard.Platform.Check).
 	Platform dashboard.Platform
-	// RequestLogOff turns off the log of refused requests, and the counts of successful ones, that the dashboard shows.
+	// RequestLogOff turns off the dashboard's log of refused requests and counts of successful ones.
 	RequestLogOff bool
-	// PublicDocs also serves the reference on the public listener. The operator's listener always serves it.
+	// PublicDocs serves the reference on the public listener, too.
 	PublicDocs bool
-	// APIURL is the API's address that the reference shows, such as https://api.example.com. Empty means the address under
-	// which the reader opened the reference.
+	// APIURL is the API's address in the reference. Empty means the address under which the reader opened it.
 	APIURL string
-	// Metrics is the registry that /metrics shows; the server adds its metrics to it. Nil means a new registry with metrics
-	// of the process and the database.
+	// Metrics is what /metrics shows; the server adds its own. Nil means a new registry with those of the process and the
+	// database.
 	Metrics *prometheus.Registry
-	// Traces makes the spans of requests on both listeners; nil makes none.
+	// Traces makes the spans of requests; nil makes none.
 	Traces trace.TracerProvider
-	// MaxConnections is how many connections each listener may have open; one client may have half of them. 0 means
-	// DefaultConnections.
+	// MaxConnections is for each listener; one client may have half. 0 means DefaultConnections.
 	MaxConnections int
 	// Logger gets one line for each request.
 	Logger *slog.Logger
 	// Certificates turns on TLS on the public listener. Nil means plain HTTP, behind a proxy that terminates TLS.
 	Certificates *certificate.Source
-	// APIDomains are the names under which the public listener serves the API; empty means all but DashboardDomain.
+	// APIDomains are the API's names on the public listener; empty means all but DashboardDomain.
 	APIDomains []string
-	// DashboardDomain is the name under which the public listener serves the dashboard's pages, and nothing else; empty means
-	// none. It needs Certificates.
+	// DashboardDomain is the name under which the public listener serves the dashboard alone; empty means none. It needs
+	// Certificates.
 	DashboardDomain string
-	// PlainAddr is the address that answers ACME's challenges and redirects to https; empty means none.
+	// PlainAddr answers ACME's challenges and redirects to https; empty means none.
 	PlainAddr string
-	// DrainDelay is how long the server still accepts requests after Run's context has ended. During this time /readyz
-	// fails, and each answer closes its connection.
+	// DrainDelay is how long the server still serves after Run's context has ended. Meanwhile /readyz fails, and each answer
+	// closes its connection.
 	DrainDelay time.Duration
 }
 
@@ -115,7 +108,7 @@ type Server struct {
 	keyless         limit.OpenCalls // on the operator's listener, and of the dashboard
 	public, admin   *limit.Listener
 	plain           *limit.Listener // nil without Config.PlainAddr
-	shutdownTimeout time.Duration   // how long running requests may take to end when the server stops
+	shutdownTimeout time.Duration
 	streaming       context.Context // ends when streams on the operator's listener must end
 	endStreams      context.CancelFunc
 }
@@ -172,7 +165,7 @@ func New(c Config) (*Server, error) {
 	return s, nil
 }
 
-// listen opens a listener with a limited number of connections.
+// listen opens a listener that limits its connections.
 func (s *Server) listen(address string) (*limit.Listener, error) {
 	l, err := net.Listen("tcp", address)
 	if err != nil {
@@ -183,12 +176,11 @@ func (s *Server) listen(address string) (*limit.Listener, error) {
 	}), nil
 }
 
-// slotsPerConn is the number of slots for each database connection. It is two, because while one request uses the
-// connection, another is decoded or its answer encoded.
+// slotsPerConn is two for each database connection: while one request uses it, another is decoded or its answer encoded.
 const slotsPerConn = 2
 
-// newSlots returns the slots that the public API, the admin services and the dashboard share. One store has at most half as
-// many slots as there are database connections.
+// newSlots returns the slots that the public API, the admin services and the dashboard share. A store has at most half as many
+// as there are database connections.
 func newSlots(d *db.DB) *limit.Slots {
 	return limit.NewSlots(slotsPerConn*d.Conns(), d.Conns()/2).PerPool(d.PoolOf)
 }
@@ -196,7 +188,7 @@ func newSlots(d *db.DB) *limit.Slots {
 // Addr returns the address of the public listener.
 func (s *Server) Addr() net.Addr { return s.public.Addr() }
 
-// PlainAddr returns the address of the listener that redirects to https, or nil.
+// PlainAddr returns nil without Config.PlainAddr.
 func (s *Server) PlainAddr() net.Addr {
 	if s.plain == nil {
 		return nil
@@ -208,8 +200,7 @@ func (s *Server) PlainAddr() net.Addr {
 func (s *Server) AdminAddr() net.Addr { return s.admin.Addr() }
 
 // Run serves until the context has ended and the drain delay has passed. Then it waits for running requests, ends those that
-// take too long, and writes the counts and the last uses of keys that are still in memory. It returns nil if nothing failed.
-// Call it once.
+// take too long, and writes the counts and the keys' last uses that are in memory. Call it once.
 func (s *Server) Run(ctx context.Context) error {
 	public := edge.NewServer(s.drain.handler(s.publicHandler()), s.config.Timeouts, s.config.Logger)
 	admin := edge.NewServer(s.adminHandler(), s.config.Timeouts, s.config.Logger)
@@ -256,8 +247,8 @@ func (s *Server) Run(ctx context.Context) error {
 // lastRequests is how long the requests of connections that were accepted last have to arrive.
 const lastRequests = 100 * time.Millisecond
 
-// shutdown stops an http.Server. It waits for running requests until the context ends, and then closes their connections,
-// because a client that reads slowly could delay the end for ever.
+// shutdown waits for running requests until the context ends, and then closes their connections, because a slow reader could
+// delay the end for ever.
 func (s *Server) shutdown(ctx context.Context, server *http.Server) error {
 	err := server.Shutdown(ctx)
 	switch {

@@ -13,7 +13,6 @@ import (
 	"go.storefront.example/server/limit"
 )
 
-// Requests of stores and of the operator share the slots if they use the same database connections.
 func TestStoresAndOperatorShareSlots(t *testing.T) {
 	t.Parallel()
 	dbtest.OnePostgres(t, "stores on Citus use the connections of their node")

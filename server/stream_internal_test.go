@@ -15,7 +15,7 @@ import (
 	"go.storefront.example/server/edge"
 )
 
-// A stream of events may last longer than a request. When the server stops, it ends the stream without an error.
+// A stream may last longer than a request, and ends without an error.
 func TestAStreamLastsUntilTheServerStops(t *testing.T) {
 	t.Parallel()
 	const timeout = 100 * time.Millisecond

@@ -11,8 +11,8 @@ import (
 	"go.storefront.example/server/edge"
 )
 
-// recordUse counts a request with a known key for the dashboard, as succeeded or as refused, and keeps the reason of a refusal.
-// It ignores a request whose caller left.
+// recordUse counts a request with a known key for the dashboard, with the reason if it was refused. It ignores a request whose
+// caller left.
 func (s *Server) recordUse(r edge.Request) {
 	if r.KeyID == uuid.Nil || r.Status == 0 || r.Status == apierr.StatusClientClosedRequest {
 		return
@@ -32,7 +32,6 @@ func (s *Server) recordUse(r edge.Request) {
 	})
 }
 
-// runUsage runs the usage recorder, if there is one, until the context ends.
 func (s *Server) runUsage(ctx context.Context) error {
 	if s.usage == nil {
 		return nil

@@ -35,27 +35,27 @@ import (
 )
 
 const (
-	// atOnce is how many requests run at a time. growth is how many bytes of memory all of them together may take.
+	// atOnce requests run at a time. growth is how many bytes of memory they may take together.
 	atOnce = 50
 	growth = 64 << 20
-	// patience is how long a request may take to be answered. The service aims at 2 s; the rest is for busy machines.
+	// patience is how long a request may take. The service aims at 2 s; the rest is for busy machines.
 	patience = 30 * time.Second
-	// arrival is how long the server waits for the whole of a request. If a busy machine stops the test for longer than that,
-	// the test sends the request again.
+	// arrival is how long the server waits for a whole request. If a busy machine stops the test for longer, the test sends it
+	// again.
 	arrival = time.Second
 	// marker is in all hostile requests. No log, span or metric may contain it.
 	marker = "hunter2"
 )
 
-// attack is a hostile request. The function request returns the bytes of its headers and body. If endless is true, a body
-// without end follows. If h2 is true, the attack is sent over HTTP/2, and the function returns only its Content-Type.
+// attack is a hostile request. request returns the bytes of its headers and body; with h2, only its Content-Type. With endless,
+// a body without end follows.
 type attack struct {
 	name    string
 	request func(method, path string) []byte
 	endless bool
 	h2      bool
-	// tooLarge: the server must refuse the request for its size once it reads the body. costly: fifty of these requests at
-	// once might take much memory. slow: the server answers only after a timeout.
+	// tooLarge: refused for its size once the body is read. costly: fifty at once might take much memory. slow: answered only
+	// after a timeout.
 	tooLarge, costly, slow bool
 }
 
@@ -170,15 +170,14 @@ func (l *longest) note(took time.Duration, name string) {
 	}
 }
 
-// occupied returns how much memory the process has, in bytes.
+// occupied returns the process's memory in bytes.
 func occupied() uint64 {
 	s := []usage.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	usage.Read(s)
 	return s[0].Value.Uint64() - s[1].Value.Uint64()
 }
 
-// peak calls run. It returns the largest size of the process's memory during run, minus its size before, in bytes; 0 if it
-// did not grow.
+// peak returns by how many bytes the process's memory grew at most during run.
 func peak(run func()) uint64 {
 	runtime.GC()
 	debug.FreeOSMemory()
@@ -202,7 +201,7 @@ func peak(run func()) uint64 {
 	return most - min(most, before)
 }
 
-// inParallel runs all calls. together is the maximum number of calls that run at the same time.
+// inParallel runs all calls, at most together at a time.
 func inParallel(calls []func(), together int) {
 	var (
 		next  atomic.Int64
@@ -218,8 +217,7 @@ func inParallel(calls []func(), together int) {
 	group.Wait()
 }
 
-// send sends a hostile request and returns its answer. chunk is a part of the endless body or, if a.h2 is true, the whole
-// body.
+// send returns the answer to a hostile request. chunk is a part of the endless body or, with h2, the whole body.
 func send(address, method, path string, a attack, chunk []byte, h2 *http.Client) (status int, text string, err error) {
 	if a.h2 {
 		return sendHTTP2(address, method, path, string(a.request(method, path)), chunk, h2)
@@ -267,8 +265,7 @@ func sendHTTP2(address, method, path, kind string, packed []byte, h2 *http.Clien
 	return answer.StatusCode, fmt.Sprint(answer.Header, string(body), answer.Trailer), nil
 }
 
-// adminPatterns returns the addresses of the operator's listener: its mounts, each method of the services, and pages of the
-// dashboard.
+// adminPatterns returns the addresses of the operator's listener: mounts, methods of services, and pages of the dashboard.
 func adminPatterns(t *testing.T, s *Server) (all []string) {
 	for _, m := range s.mounts() {
 		all = append(all, m.Pattern)
@@ -286,11 +283,10 @@ func adminPatterns(t *testing.T, s *Server) (all []string) {
 		"POST /grpc.reflection.v1.ServerReflection/ServerReflectionInfo")
 }
 
-// The test sends each hostile request to each address of both listeners, without a key. If an address answers requests
-// without a key, it also gets the costly requests fifty times at once. Every request must be answered, and memory must not
-// grow beyond a limit. Logs, spans and metrics must not contain text of a client, and the log no errors. The addresses come
-// from the server itself, so the test also covers new services. It runs alone, because it measures the memory of the
-// process.
+// Each address of both listeners gets each hostile request without a key, and one that needs no key gets the costly ones fifty
+// times at once. Every request must be answered, memory must not grow beyond a limit, and logs, spans and metrics must not
+// contain a client's text. The addresses come from the server itself, so new services are covered. The test runs alone, because
+// it measures the process's memory.
 func TestNobodyWithoutAKeyCosts(t *testing.T) {
 	need.Heavy(t, "it sends thousands of requests without a key")
 	defer debug.SetGCPercent(debug.SetGCPercent(100)) // the default, which GOGC may have changed
@@ -396,7 +392,7 @@ func TestNobodyWithoutAKeyCosts(t *testing.T) {
 				together = atOnce
 			}
 			began := time.Now()
-			// Measure the requests in groups. peak frees the memory of earlier groups, so that only concurrent requests count.
+			// peak frees the memory of earlier groups, so that only concurrent requests count.
 			size, grown := len(requests), uint64(0)
 			if name != "slow ones" {
 				size = together

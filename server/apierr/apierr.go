@@ -1,5 +1,5 @@
-// Package apierr defines the errors of the service: the codes of the specification, with the HTTP status and the Connect
-// code of each. server/shop returns refusals and server/edge writes them; neither package depends on the other.
+// Package apierr defines the service's errors: the specification's codes, with the HTTP status and the Connect code of each.
+// server/shop returns refusals and server/edge writes them; neither depends on the other.
 package apierr
 
 import (
@@ -16,8 +16,8 @@ import (
 // Code is a stable machine-readable error code.
 type Code string
 
-// These are the codes in the specification's part Errors, and codes for cases that it leaves open: an unknown path, a wrong
-// method, an unusable body, and errors of the service itself.
+// The codes of the specification's part Errors, and some for what it leaves open: an unknown path, a wrong method, an unusable
+// body, and errors of the service itself.
 const (
 	ValidationFailed           Code = "validation_failed"
 	CompareAtInvalid           Code = "compare_at_invalid"
@@ -49,8 +49,8 @@ const (
 	Unavailable                Code = "unavailable"
 )
 
-// These codes are for requests that the caller gave up. Only the typed protocols send them: under /v1 a caller who left
-// reads no answer, and a caller cannot set a deadline.
+// Codes for requests that the caller gave up. Only the typed protocols send them: under /v1 a caller who left reads no answer,
+// and none can set a deadline.
 const (
 	// DeadlineExceeded means that the caller's own deadline passed.
 	DeadlineExceeded Code = "deadline_exceeded"
@@ -87,7 +87,6 @@ const (
 	OriginRefused          Code = "origin_refused"
 )
 
-// answers has the HTTP status and the Connect code of each code.
 var statuses = map[Code]struct {
 	status  int
 	connect connect.Code
@@ -149,17 +148,15 @@ var statuses = map[Code]struct {
 	OriginRefused:              {http.StatusForbidden, connect.CodePermissionDenied},
 }
 
-// Refusal is the error of a request that the service refuses, or that fails. Message is for the client. Cause is only for
-// the log.
+// Refusal is a request's error. Message is for the client, Cause only for the log.
 type Refusal struct {
 	Code    Code
 	Message string
 	// Details is nil for most codes.
 	Details *storefrontv1.ErrorDetails
-	// Cause is the error that made the service fail. It is nil if the request is at fault.
+	// Cause is the error that made the service fail; nil if the request is at fault.
 	Cause error
-	// Protocol is the code on Connect, gRPC and gRPC-Web, if a protocol requires another code than the one that belongs to
-	// Code; otherwise 0.
+	// Protocol replaces the Connect code that belongs to Code, if a protocol requires another; otherwise 0.
 	Protocol connect.Code
 }
 
@@ -168,8 +165,7 @@ func New(code Code, message string) *Refusal {
 	return &Refusal{Code: code, Message: message}
 }
 
-// Invalid returns the refusal validation_failed with the refused fields. Without fields, the message alone says what is
-// wrong, such as that the body is not JSON.
+// Invalid returns validation_failed with the refused fields. Without fields, the message alone says what is wrong.
 func Invalid(message string, fields ...apijson.Field) *Refusal {
 	details := &storefrontv1.ErrorDetails{}
 	for _, f := range fields {
@@ -184,7 +180,6 @@ func Is(err error, code Code) bool {
 	return ok && refusal.Code == code
 }
 
-// Error returns the code, the message and the cause, for the log.
 func (r *Refusal) Error() string {
 	if r.Cause != nil {
 		return fmt.Sprintf("%s: %s: %v", r.Code, r.Message, r.Cause)
@@ -192,10 +187,9 @@ func (r *Refusal) Error() string {
 	return fmt.Sprintf("%s: %s", r.Code, r.Message)
 }
 
-// Unwrap returns the cause.
 func (r *Refusal) Unwrap() error { return r.Cause }
 
-// Status returns the HTTP status that belongs to the code.
+// Status returns the code's HTTP status.
 func (r *Refusal) Status() int { return statuses[r.Code].status }
 
 // ConnectCode returns the code of the refusal on Connect and gRPC.

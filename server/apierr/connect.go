@@ -10,8 +10,7 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
-// Connect returns the refusal as an error of Connect, gRPC and gRPC-Web. It has the protocol's code and the message, and a
-// storefront.v1.Error as its detail. It does not contain the cause.
+// Connect returns the refusal without its cause, with a storefront.v1.Error as its detail.
 func (r *Refusal) Connect(requestID string, now time.Time) *connect.Error {
 	err := connect.NewError(r.ConnectCode(), errors.New(r.Message))
 	if detail, detailErr := connect.NewErrorDetail(r.Body(requestID, now)); detailErr == nil {
@@ -20,7 +19,7 @@ func (r *Refusal) Connect(requestID string, now time.Time) *connect.Error {
 	return err
 }
 
-// Body returns the refusal as a storefront.v1.Error. It does not contain the cause.
+// Body returns the refusal without its cause.
 func (r *Refusal) Body(requestID string, now time.Time) *storefrontv1.Error {
 	return &storefrontv1.Error{
 		StatusCode: int32(r.Status()), //nolint:gosec // A status has three digits.
@@ -32,8 +31,7 @@ func (r *Refusal) Body(requestID string, now time.Time) *storefrontv1.Error {
 	}
 }
 
-// FromConnect returns the refusal that an error of Connect contains, and its request id. It returns nil if the error
-// contains none.
+// FromConnect returns the refusal in an error of Connect with its request id, or nil if there is none.
 func FromConnect(err error) (r *Refusal, requestID string) {
 	var refused *connect.Error
 	if !errors.As(err, &refused) {

@@ -9,16 +9,15 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// StatusClientClosedRequest is the HTTP status of a request that the caller gave up. Nobody receives it. Logs and metrics
-// show it, so that such requests do not count as errors. HTTP does not define it; nginx and the Connect protocol use it.
+// StatusClientClosedRequest is the status, in logs and metrics only, of a request that the caller gave up, which is no error of
+// the service. nginx and the Connect protocol use it; HTTP does not define it.
 const StatusClientClosedRequest = 499
 
-// ErrServiceTimeout is the cause (context.Cause) of a context that ended because the request took longer than the service allows.
-// A deadline with another cause is the caller's own.
+// ErrServiceTimeout is the cause (context.Cause) of a context whose request took longer than the service allows. A deadline
+// with another cause is the caller's own.
 var ErrServiceTimeout = errors.New("the service's deadline for the request passed")
 
-// CallerGaveUp reports whether the caller gave up the request: the caller left, or the caller's own deadline passed. This is no
-// error of the service.
+// CallerGaveUp reports whether the caller left or the caller's own deadline passed, which is no error of the service.
 func (r *Refusal) CallerGaveUp() bool { return r.Code == Canceled || r.Code == DeadlineExceeded }
 
 // FromRequest returns the refusal for err, an error in a request with the context ctx. If err is a refusal already,
@@ -46,9 +45,8 @@ func FromRequest(ctx context.Context, err error, unreachable func(error) bool) *
 	}
 }
 
-// FromError returns the refusal for err, which must not be nil. If err is a refusal, FromError returns err itself. Any other
-// err becomes the refusal's Cause: the code is unavailable if the database cannot be reached or the service ran out of time,
-// and otherwise internal_error.
+// FromError returns the refusal for err, which must not be nil. A refusal stays as it is. Any other err becomes the Cause of
+// unavailable, if the database cannot be reached or the service ran out of time, or of internal_error.
 func FromError(err error, unreachable func(error) bool) *Refusal {
 	var r *Refusal
 	switch {
@@ -62,8 +60,7 @@ func FromError(err error, unreachable func(error) bool) *Refusal {
 	}
 }
 
-// FromPanic returns the refusal internal_error for a panic. Its cause has the stack, for the log. The code does not depend on
-// whether the caller has left.
+// FromPanic returns internal_error with the stack as its cause, whether or not the caller has left.
 func FromPanic(v any) *Refusal {
 	return FromError(fmt.Errorf("panic: %v\n%s", v, debug.Stack()), func(error) bool { return false })
 }
@@ -72,8 +69,8 @@ func unavailable(cause error) *Refusal {
 	return &Refusal{Code: Unavailable, Message: "The service cannot answer just now; try again later.", Cause: cause}
 }
 
-// RowError converts err, the result of reading a row. If err is nil, it returns nil. If the row does not exist, it calls notFound
-// and returns the error of that call. Otherwise it returns err, wrapped in a text that names the resource.
+// RowError converts the error of reading a row, or nil. If the row does not exist, it returns notFound(). It wraps other errors
+// with the resource's name.
 func RowError(resource string, err error, notFound func() error) error {
 	switch {
 	case err == nil:

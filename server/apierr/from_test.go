@@ -18,8 +18,6 @@ var errAway = errors.New("connection refused")
 
 func unreachable(err error) bool { return errors.Is(err, errAway) }
 
-// After a request has ended, an error becomes a refusal that says who ended the request: the service, the caller's deadline,
-// or the caller.
 func TestIn(t *testing.T) {
 	t.Parallel()
 	canceled, leave := context.WithCancel(t.Context())
@@ -65,7 +63,6 @@ func TestIn(t *testing.T) {
 	}
 }
 
-// If a deadline passes while a request runs, the refusal says whose deadline it was: the service's or the caller's.
 func TestInWhileDeadlinesPass(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

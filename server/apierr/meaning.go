@@ -1,7 +1,7 @@
 package apierr
 
-// Meanings explains each code of the public API to callers, in the words of the specification's part Errors. Backquotes mark
-// code. The OpenAPI document has exactly these codes.
+// Meanings explains each code of the public API in the words of the specification's part Errors. Backquotes mark code. The
+// OpenAPI document has exactly these.
 var Meanings = map[Code]string{
 	ValidationFailed:           "A parameter or a field of the body is invalid; `details.fields` lists every one.",
 	CompareAtInvalid:           "`compareAtAmount` would not be above `priceAmount`.",

@@ -19,7 +19,7 @@ import (
 	"golang.org/x/crypto/acme/autocert"
 )
 
-// Config configures a Source: Domains by ACME, or CertFile and KeyFile.
+// Config has Domains for ACME, or CertFile and KeyFile.
 type Config struct {
 	// Domains are the names that get a certificate each.
 	Domains []string
@@ -29,7 +29,7 @@ type Config struct {
 	Email string
 	// Directory is the address of the authority's ACME directory; empty means Let's Encrypt.
 	Directory string
-	// CertFile and KeyFile are files in PEM. They are read again when one of them has changed.
+	// CertFile and KeyFile are in PEM. They are read again when one has changed.
 	CertFile, KeyFile string
 	Logger            *slog.Logger
 }
@@ -45,13 +45,12 @@ type Source struct {
 	expires map[string]time.Time
 }
 
-// stamp tells whether a file has changed.
 type stamp struct {
 	size int64
 	at   time.Time
 }
 
-// New returns a Source. It fails if the files have no valid pair; certificates by ACME are ordered by Run.
+// New fails if the files have no valid pair. Run orders certificates by ACME.
 func New(c Config) (*Source, error) {
 	s := &Source{config: c, expires: map[string]time.Time{}}
 	if c.CertFile != "" {
@@ -71,7 +70,7 @@ func New(c Config) (*Source, error) {
 	return s, nil
 }
 
-// TLS returns the configuration of the listener: TLS 1.2 and later, with forward secrecy and authenticated encryption only.
+// TLS returns TLS 1.2 and later, with forward secrecy and authenticated encryption only.
 func (s *Source) TLS() *tls.Config {
 	c := &tls.Config{
 		MinVersion: tls.VersionTLS12, GetCertificate: s.get, NextProtos: []string{"h2", "http/1.1"},
@@ -87,7 +86,7 @@ func (s *Source) TLS() *tls.Config {
 	return c
 }
 
-// Plain returns the handler of port 80: it answers the authority's challenges and redirects all else to https.
+// Plain is the handler of port 80: it answers the authority's challenges and redirects all else to https.
 func (s *Source) Plain() http.Handler {
 	redirect := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host, _, _ := strings.Cut(strings.ToLower(r.Host), ":")
@@ -113,7 +112,7 @@ func (s *Source) Plain() http.Handler {
 	})
 }
 
-// Expiries returns when the certificate of each domain ends; the zero time means that there is none yet.
+// Expiries returns when the certificate of each domain ends; the zero time means none yet.
 func (s *Source) Expiries() map[string]time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -136,7 +135,7 @@ func (s *Source) get(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	return pair, nil
 }
 
-// fromFiles returns the pair in the files. If the files changed and are no pair, as while they are replaced, it returns the one
+// fromFiles returns the pair in the files. If they changed and are no pair, as while they are replaced, it returns the pair
 // before and an error.
 func (s *Source) fromFiles() (*tls.Certificate, error) {
 	s.mu.Lock()
@@ -172,8 +171,8 @@ const (
 	firstRetry = 70 * time.Second
 )
 
-// Run orders the certificates that are missing, and follows their renewal, until the context ends. A name that fails does not
-// delay the others.
+// Run orders missing certificates and follows their renewal until the context ends. A name that fails does not delay the
+// others.
 func (s *Source) Run(ctx context.Context) {
 	var names sync.WaitGroup
 	if s.acme == nil {
@@ -208,7 +207,6 @@ func (s *Source) follow(ctx context.Context, name string, check func() error) {
 	}
 }
 
-// look reads the files again.
 func (s *Source) look() error {
 	pair, err := s.fromFiles()
 	if err == nil && time.Now().After(pair.Leaf.NotAfter) {
@@ -217,7 +215,7 @@ func (s *Source) look() error {
 	return err
 }
 
-// order returns once there is a certificate of the domain, which it orders unless it is kept.
+// order returns once there is a certificate of the domain.
 func (s *Source) order(domain string) error {
 	pair, err := s.acme.GetCertificate(&tls.ClientHelloInfo{
 		ServerName: domain, CipherSuites: []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256},

@@ -22,34 +22,34 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// HeaderRequestID is the name of the header with the request id, which every answer has.
+// HeaderRequestID is the header with the request id, in every answer.
 const HeaderRequestID = "X-Request-Id"
 
-// Unmatched is the route of a request whose address is unknown.
+// Unmatched is the route of an unknown address.
 const Unmatched = "unmatched"
 
-// Exchange is one request, and the writer of its answer. Only the goroutine of the request uses it.
+// Exchange is one request and the writer of its answer. Only the request's goroutine uses it.
 type Exchange struct {
 	http.ResponseWriter
 	// Request has the request's id, and the ids of the events that the request caused.
 	Request tenant.Request
-	// Method is the HTTP method. It is empty if Route names the method already.
+	// Method is empty if Route names the method.
 	Method string
-	// Route is the template of the path, or the procedure. It is Unmatched until it is found.
+	// Route is a path's template or a procedure, and Unmatched until it is found.
 	Route string
-	// Status is the status that was sent, or 0 if none was.
+	// Status is 0 until one is sent.
 	Status int
-	// Refusal is the refusal with which the request was answered, or nil.
+	// Refusal is the refusal that was answered, or nil.
 	Refusal *apierr.Refusal
-	// Span is the request's span, or nil if there are no traces. Whoever started the span ends it.
+	// Span is nil without traces. Whoever started it ends it.
 	Span  trace.Span
 	start time.Time
 }
 
-// noStore forbids caches to keep an answer, because a proxy that keeps one gives it to requests with another key.
+// noStore is needed because a proxy that keeps an answer gives it to requests with another key.
 var noStore = []string{"no-store"}
 
-// Begin begins an exchange, and sets the headers with the request id and against caches.
+// Begin also sets the headers with the request id and against caches.
 func Begin(w http.ResponseWriter) Exchange {
 	x := Exchange{ResponseWriter: w, Request: tenant.Request{ID: uuid.New()}, Route: Unmatched, start: time.Now()}
 	w.Header()[HeaderRequestID] = []string{x.Request.ID.String()}
@@ -57,7 +57,7 @@ func Begin(w http.ResponseWriter) Exchange {
 	return x
 }
 
-// WriteHeader sends the status and the headers, and records the status.
+// WriteHeader also records the status.
 func (x *Exchange) WriteHeader(status int) {
 	if x.Status == 0 && status >= 200 {
 		x.Status = status
@@ -65,7 +65,6 @@ func (x *Exchange) WriteHeader(status int) {
 	x.ResponseWriter.WriteHeader(status)
 }
 
-// Write sends a part of the body.
 func (x *Exchange) Write(p []byte) (int, error) {
 	if x.Status == 0 {
 		x.WriteHeader(http.StatusOK)
@@ -81,15 +80,13 @@ func (x *Exchange) Flush() {
 	_ = http.NewResponseController(x.ResponseWriter).Flush()
 }
 
-// Unwrap returns the wrapped writer, for http.ResponseController.
 func (x *Exchange) Unwrap() http.ResponseWriter { return x.ResponseWriter }
 
 // Duration returns the time since Begin.
 func (x *Exchange) Duration() time.Duration { return time.Since(x.start) }
 
-// Recover must be deferred. If the request has panicked, it calls refuse, which answers the request. If an answer with a
-// status below 400 has begun already, Recover breaks the connection, because only a broken connection tells the client that
-// the answer is not complete.
+// Recover must be deferred. After a panic it calls refuse, which answers the request. If an answer below 400 has begun, it
+// breaks the connection, because only that tells the client that the answer is not complete.
 func (x *Exchange) Recover(logger *slog.Logger, refuse func(error)) {
 	v := recover()
 	switch {
@@ -108,7 +105,7 @@ func (x *Exchange) Recover(logger *slog.Logger, refuse func(error)) {
 	}
 }
 
-// RecoverEnd must be deferred by code that runs after the answer was sent. It logs a panic.
+// RecoverEnd must be deferred by code that runs after the answer. It logs a panic.
 func (x *Exchange) RecoverEnd(logger *slog.Logger) {
 	v := recover()
 	if v == nil {
@@ -118,8 +115,8 @@ func (x *Exchange) RecoverEnd(logger *slog.Logger) {
 	logger.Error("the end of a request failed", "request_id", x.Request.ID.String(), "error", apierr.FromPanic(v))
 }
 
-// End completes the span and writes the log line. extra has the listener's own attributes. status is the status to show; 0
-// means that the connection broke. A failure of the service is logged as an error.
+// End completes the span and writes the log line, as an error for a failure of the service. extra has the listener's own
+// attributes. status 0 means that the connection broke.
 func (x *Exchange) End(ctx context.Context, logger *slog.Logger, message string, status int, extra ...slog.Attr) {
 	failed := x.Refusal != nil && x.Refusal.Cause != nil
 	if x.Span != nil {
@@ -155,7 +152,7 @@ func (x *Exchange) End(ctx context.Context, logger *slog.Logger, message string,
 	logger.LogAttrs(ctx, level, message, attrs...)
 }
 
-// completeSpan names the span by the method and the route, and sets the attributes that show how the request ended.
+// completeSpan names the span by method and route, and adds how the request ended.
 func (x *Exchange) completeSpan(status int, failed bool) {
 	name := x.Route
 	if x.Method != "" {

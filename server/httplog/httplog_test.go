@@ -18,8 +18,7 @@ import (
 	"go.storefront.example/server/httplog"
 )
 
-// serve serves a request with a handler. It returns the answer, the log line, and the value with which the request panicked,
-// if any.
+// serve returns a handler's answer, its log line, and the value with which it panicked.
 func serve(t *testing.T, handler func(x *httplog.Exchange)) (w *httptest.ResponseRecorder, line map[string]any, broken any) {
 	t.Helper()
 	var logs bytes.Buffer
@@ -71,7 +70,7 @@ func TestAPanicIsRefused(t *testing.T) {
 	require.Contains(t, line["error"], "no such luck")
 }
 
-// If a handler panics in an answer, the connection breaks. Otherwise a client could take the half answer for a whole one.
+// A client could take the half answer for a whole one.
 func TestAPanicInAnAnswerBreaksTheConnection(t *testing.T) {
 	t.Parallel()
 	_, line, broken := serve(t, func(x *httplog.Exchange) {

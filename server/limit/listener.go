@@ -6,8 +6,7 @@ import (
 	"sync"
 )
 
-// Listener limits the number of open connections, of all clients together and of each client. It closes further connections
-// at once.
+// Listener limits the open connections, of all clients together and of each. It closes further ones at once.
 type Listener struct {
 	net.Listener
 	maxOpen, maxPerClient int
@@ -19,14 +18,13 @@ type Listener struct {
 	refused   uint64
 }
 
-// NewListener returns a listener with at most maxOpen connections; one client may have half of them. proxy reports whether
-// an address is a trusted proxy's. A proxy may have all connections, because they are of many clients.
+// NewListener allows maxOpen connections; one client may have half. A trusted proxy, for which proxy is true, may have all.
 func NewListener(l net.Listener, maxOpen int, proxy func(netip.Addr) bool) *Listener {
 	return &Listener{Listener: l, maxOpen: max(maxOpen, 1), maxPerClient: max(maxOpen/2, 1), proxy: proxy,
 		perClient: map[netip.Prefix]int{}}
 }
 
-// Connections returns how many connections are open now, and how many were refused since the start.
+// Connections returns how many are open, and how many were refused since the start.
 func (l *Listener) Connections() (open int, refused uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -75,13 +73,13 @@ type conn struct {
 	onClose func()
 }
 
-// Close closes the connection. The listener then no longer counts it.
+// Close closes the connection, which then no longer counts.
 func (c *conn) Close() error {
 	c.onClose()
 	return c.Conn.Close()
 }
 
-// CloseWrite closes the sending half, so that a client that is still sending can read the answer.
+// CloseWrite lets a client that is still sending read the answer.
 func (c *conn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()

@@ -13,9 +13,8 @@ import (
 	"go.storefront.example/server/limit"
 )
 
-// listen returns a listener on a loopback address, and a channel with the connections that the listener has accepted. all is
-// the maximum number of open connections. If proxy is true, clients on loopback addresses count as a proxy, without a limit
-// for each client.
+// listen returns a listener on loopback for at most all connections, and those that it has accepted. With proxy, clients on
+// loopback are a proxy.
 func listen(t *testing.T, all int, proxy bool) (l *limit.Listener, accepted chan net.Conn) {
 	t.Helper()
 	inner, err := net.Listen("tcp", "127.0.0.1:0")
@@ -71,7 +70,6 @@ func TestConnectionsAreBounded(t *testing.T) {
 			require.Equal(t, row.want, n)
 			require.EqualValues(t, 1, refused)
 
-			// A server that refuses a request closes its sending half, so that the client reads the answer.
 			require.NoError(t, open[0].(interface{ CloseWrite() error }).CloseWrite())
 			_, err = c.Read(make([]byte, 1))
 			require.ErrorIs(t, err, io.EOF)

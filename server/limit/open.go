@@ -5,15 +5,15 @@ import (
 	"sync"
 )
 
-// Bounds of the calls without a key that may be open at once: in all, of one client, and on one connection.
+// The most calls without a key that may be open at once: in all, of one client, and on one connection.
 const (
 	maxOpenCalls              = 256
 	maxOpenCallsPerClient     = maxOpenCalls / 4
 	maxOpenCallsPerConnection = 8
 )
 
-// OpenCalls counts the calls without a key that are open, because nothing else bounds how many streams hold memory. The zero
-// value is ready, and goroutines may share it.
+// OpenCalls counts the open calls without a key, because nothing else bounds how many streams hold memory. The zero value is
+// ready, and goroutines may share it.
 type OpenCalls struct {
 	mu            sync.Mutex
 	open          int
@@ -21,8 +21,8 @@ type OpenCalls struct {
 	perConnection map[string]int
 }
 
-// Enter admits a call from a client's address on a connection, which its remote address names. leave ends the call. Enter
-// returns ErrBusy if too many calls are open.
+// Enter admits a call from a client's address on a connection, named by its remote address, until leave. It returns ErrBusy if
+// too many are open.
 func (o *OpenCalls) Enter(address netip.Addr, connection string) (leave func(), err error) {
 	client := ClientOf(address)
 	o.mu.Lock()

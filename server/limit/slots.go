@@ -14,72 +14,69 @@ import (
 )
 
 const (
-	// maxWait is how long a request waits for a slot at most. It is shorter than the timeout of requests, so that the
-	// request can still be answered.
+	// maxWait limits the wait for a slot. It is shorter than the timeout of requests, so that the request can still be
+	// answered.
 	maxWait = 3 * time.Second
-	// maxWaiting is how many requests may wait at a time; half of them may be of one owner. Each takes some 10 kB of memory.
+	// maxWaiting requests may wait at a time, half of them of one owner. Each takes some 10 kB of memory.
 	maxWaiting = 1024
-	// An owner's searches may use a quarter (1/searchShare) of the owner's slots, because a search reads all rows of a store,
-	// and a few searches occupy all processors of the database.
+	// searchShare is four: an owner's searches may use a quarter of its slots, because a search reads all rows of a store, and
+	// a few occupy all processors of the database.
 	searchShare = 4
 )
 
-// ErrBusy is the error of Acquire for a request that gets no slot in time.
+// ErrBusy is for a request that gets no slot in time.
 var ErrBusy error = apierr.New(apierr.Unavailable, "The service has more requests than it can answer in time; try again later.")
 
-// These are the ids of the owners of slots that are no stores: all requests without a session, and all calls of the operator.
+// The owners of slots that are no stores: all requests without a session, and all calls of the operator.
 var (
 	Unauthenticated = uuid.Nil
 	Operator        = uuid.Max
 )
 
-// Slots bounds how many requests use the database at a time. Each request belongs to an owner, such as a store. No owner has
-// more slots than its share, so that other owners get some. A request that finds no free slot waits, in the order of
-// arrival.
+// Slots bounds how many requests use the database at a time. No owner, such as a store, has more slots than its share, so that
+// others get some. A request that finds no free slot waits, in the order of arrival.
 type Slots struct {
 	slots, share int64
-	pool         func(store uuid.UUID) any // returns the pool of database connections of a store; nil if all stores share one pool
+	pool         func(store uuid.UUID) any // returns a store's pool of database connections; nil if all share one
 
 	mu     sync.Mutex
 	owners map[uuid.UUID]*owner
-	pools  map[any]*semaphore.Weighted // the slots of each pool of connections; the key nil is for Unauthenticated, Operator and, if pool is nil, all stores
+	pools  map[any]*semaphore.Weighted // the slots of each pool; the key nil is for Unauthenticated, Operator and, if pool is nil, all stores
 
 	running, waiting atomic.Int64
 	refused          atomic.Uint64
 }
 
-// owner has the slots of a store, of Unauthenticated or of Operator. Slots deletes an owner when it has no running or
-// waiting request.
+// owner is deleted when it has no running or waiting request.
 type owner struct {
 	slots, searches *semaphore.Weighted
-	pool            *semaphore.Weighted // the slots of the owner's pool of database connections; other owners may use this pool
+	pool            *semaphore.Weighted // the slots of the owner's pool, which others may use too
 	requests        int                 // number of running and waiting requests; protected by mu
 	waiting         atomic.Int64
 }
 
-// Load has the numbers of requests that run with a slot, that wait for a slot, and that were refused since the start.
+// Load has the requests that run with a slot, that wait for one, and that were refused since the start.
 type Load struct {
 	Running, Waiting int
 	Refused          uint64
 }
 
-// NewSlots returns Slots with this number of slots. One owner gets at most share slots. Numbers below one count as one.
+// NewSlots gives one owner at most share slots. Numbers below one count as one.
 func NewSlots(slots, share int) *Slots {
 	return &Slots{
 		slots: int64(max(slots, 1)), share: int64(max(share, 1)), owners: map[uuid.UUID]*owner{}, pools: map[any]*semaphore.Weighted{},
 	}
 }
 
-// PerPool gives each pool of database connections as many slots as s has, and returns s. pool returns the pool that a store's
-// requests use. So requests that wait for one database machine take no slots from stores on other machines.
+// PerPool gives each pool of database connections as many slots as s has, so that requests that wait for one database machine
+// take none from stores on others. It returns s.
 func (s *Slots) PerPool(pool func(store uuid.UUID) any) *Slots {
 	s.pool = pool
 	return s
 }
 
-// Acquire waits for a slot of the owner with this id. search is true for a search, because an owner may run fewer searches
-// than other requests. Acquire returns a function that gives the slot back, to be called once. It fails with ErrBusy if it
-// gets no slot in time, or with the context's cause if the context ends first.
+// Acquire waits for a slot of the owner id. An owner may run fewer searches than other requests. Call release once. It fails
+// with ErrBusy if it gets no slot in time, or with the context's cause.
 func (s *Slots) Acquire(ctx context.Context, id uuid.UUID, search bool) (release func(), err error) {
 	o := s.enter(id)
 	needed := []*semaphore.Weighted{o.slots, o.pool}
@@ -105,8 +102,8 @@ func (s *Slots) Acquire(ctx context.Context, id uuid.UUID, search bool) (release
 	}, nil
 }
 
-// wait waits until the deadline for one of the semaphores that a request needs. It fails with ErrBusy after that, and if too
-// many requests wait.
+// wait waits for one of the semaphores that a request needs. It fails with ErrBusy at the deadline, and if too many requests
+// wait.
 func (s *Slots) wait(ctx context.Context, deadline time.Time, o *owner, needed *semaphore.Weighted) error {
 	ctx, cancel := context.WithDeadlineCause(ctx, deadline, ErrBusy)
 	defer cancel()
@@ -124,7 +121,7 @@ func (s *Slots) wait(ctx context.Context, deadline time.Time, o *owner, needed *
 	return err
 }
 
-// enter counts one more request of the owner with this id, and returns the owner.
+// enter counts one more request of the owner.
 func (s *Slots) enter(id uuid.UUID) *owner {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -139,7 +136,7 @@ func (s *Slots) enter(id uuid.UUID) *owner {
 	return o
 }
 
-// poolOf returns the slots of an owner's pool. The caller has locked mu.
+// poolOf's caller has locked mu.
 func (s *Slots) poolOf(id uuid.UUID) *semaphore.Weighted {
 	var key any
 	if s.pool != nil && id != Unauthenticated && id != Operator {
@@ -151,7 +148,7 @@ func (s *Slots) poolOf(id uuid.UUID) *semaphore.Weighted {
 	return s.pools[key]
 }
 
-// leave counts one request of the owner less, and deletes an owner without requests.
+// leave deletes an owner without requests.
 func (s *Slots) leave(id uuid.UUID, o *owner) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -166,7 +163,7 @@ func releaseAll(held []*semaphore.Weighted) {
 	}
 }
 
-// Load returns the numbers of requests at present.
+// Load returns the present numbers.
 func (s *Slots) Load() Load {
 	return Load{Running: int(s.running.Load()), Waiting: int(s.waiting.Load()), Refused: s.refused.Load()}
 }

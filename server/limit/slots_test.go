@@ -15,8 +15,6 @@ import (
 
 var storeA, storeB = uuid.UUID{1}, uuid.UUID{2}
 
-// take waits for a slot of a store, and takes it. search is true for a search, which may use fewer slots. The returned
-// function gives the slot back.
 func take(t *testing.T, s *limit.Slots, owner uuid.UUID, search bool) func() {
 	t.Helper()
 	release, err := s.Acquire(t.Context(), owner, search)

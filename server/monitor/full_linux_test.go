@@ -18,7 +18,7 @@ import (
 	"go.storefront.example/ent/hook"
 )
 
-// newDisk mounts a small disk. It returns its folder, and functions that fill the disk and empty it again.
+// newDisk mounts a small disk, and returns functions that fill and empty it.
 func newDisk(t *testing.T) (folder string, fill, empty func()) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -43,7 +43,6 @@ func newDisk(t *testing.T) (folder string, fill, empty func()) {
 	}, func() { require.NoError(t, os.Remove(filler)) }
 }
 
-// holdsOnAFullDisk checks that a database on a full disk is not ready, and that it is ready again once the disk has space.
 func holdsOnAFullDisk(t *testing.T, d *db.DB, fill, empty func()) {
 	t.Helper()
 	_, err := d.Writer().Exec("CREATE TABLE filler (body text)")

@@ -21,12 +21,11 @@ import (
 
 // Config configures Mounts.
 type Config struct {
-	// Ready returns nil if the process can work, otherwise an error that says why not. If the error is a refusal, /readyz
-	// shows its message.
+	// Ready says why the process cannot work. If its error is a refusal, /readyz shows the message.
 	Ready func(context.Context) error
 	// Metrics are shown at /metrics.
 	Metrics prometheus.Gatherer
-	// Guard wraps a handler that requires the operator's token. If it is nil, there are no profiles.
+	// Guard requires the operator's token. Without it there are no profiles.
 	Guard func(http.Handler) http.Handler
 	// Logger gets a line each time the process reports that it is not ready.
 	Logger *slog.Logger
@@ -38,14 +37,14 @@ type Mount struct {
 	Handler http.Handler
 }
 
-// Mounts returns the handlers of /healthz, which succeeds while the process lives; /readyz, which succeeds while the process
-// can work; /metrics, in Prometheus's text format; and /debug/pprof/, which Guard protects. The other three need no token.
+// Mounts returns the handlers of /healthz, which succeeds while the process lives; /readyz, while it can work; /metrics, in
+// Prometheus's text format; and /debug/pprof/, which Guard protects. The others need no token.
 func Mounts(c Config) []Mount {
 	mounts := []Mount{
 		{"GET /healthz", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { writeText(w, http.StatusOK, "ok") })},
 		{"GET /readyz", http.HandlerFunc(c.serveReady)},
-		// Do not compress metrics: compression would take a megabyte of memory for each request. Log errors of the handler
-		// only as debug, because it reports an error whenever a reader hangs up.
+		// Compression would take a megabyte of memory for each request. The handler reports an error whenever a reader hangs
+		// up, so these are only logged as debug.
 		{"GET /metrics", promhttp.HandlerFor(c.Metrics, promhttp.HandlerOpts{
 			DisableCompression: true, ErrorLog: slog.NewLogLogger(c.Logger.Handler(), slog.LevelDebug),
 		})},
@@ -64,10 +63,10 @@ func Mounts(c Config) []Mount {
 	return mounts
 }
 
-// Handler returns a handler that serves the mounts of Mounts(c) by their patterns.
+// Handler serves Mounts(c).
 func Handler(c Config) http.Handler { return Mux(Mounts(c)) }
 
-// Mux returns a handler that serves mounts by their patterns.
+// Mux serves mounts by their patterns.
 func Mux(mounts []Mount) *http.ServeMux {
 	mux := http.NewServeMux()
 	for _, m := range mounts {

@@ -19,7 +19,6 @@ import (
 	"go.storefront.example/server/monitor"
 )
 
-// ask sends a request to a handler, as a browser on this machine would.
 func ask(handler http.Handler, path string, headers ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(http.MethodGet, path, nil)
 	for i := 0; i < len(headers); i += 2 {

@@ -11,15 +11,14 @@ import (
 )
 
 const (
-	// readyTimeout is how long the check of the database may take.
+	// readyTimeout limits the check of the database.
 	readyTimeout = 2 * time.Second
-	// readyLifetime is how long all requests to /readyz get the result of the same check. There is no check for each request,
-	// because anyone may request /readyz, and each check writes to the database.
+	// readyLifetime is how long a check's result is used, because anyone may request /readyz, and each check writes to the
+	// database.
 	readyLifetime = time.Second
 )
 
-// Readiness reports whether a database can be used. It checks the database at most once in readyLifetime; all callers share
-// the result. Goroutines may share it.
+// Readiness checks a database at most once in readyLifetime. Goroutines may share it.
 type Readiness struct {
 	db   *db.DB
 	mu   sync.Mutex
@@ -33,11 +32,10 @@ type check struct {
 	err   error
 }
 
-// NewReadiness returns the Readiness of a database.
 func NewReadiness(d *db.DB) *Readiness { return &Readiness{db: d} }
 
-// Check returns nil if the database can be used. Otherwise the error says why not: the database is unavailable, cannot be
-// written, or lacks migrations. The error is an *apierr.Refusal with the code unavailable.
+// Check says why the database cannot be used: it is unavailable, cannot be written, or lacks migrations. The error is an
+// *apierr.Refusal with the code unavailable.
 func (r *Readiness) Check(ctx context.Context) error {
 	l := r.currentCheck()
 	timer := time.NewTimer(time.Until(l.began.Add(readyTimeout)))
@@ -52,7 +50,7 @@ func (r *Readiness) Check(ctx context.Context) error {
 	}
 }
 
-// currentCheck returns the running check, or the last one if its result may still be used, or a new one.
+// currentCheck returns the running check, the last one if its result may still be used, or a new one.
 func (r *Readiness) currentCheck() *check {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -70,7 +68,7 @@ func (r *Readiness) currentCheck() *check {
 	r.last = l
 	go func() {
 		defer close(l.done)
-		// Do not use the first caller's context, because other callers wait for the same result.
+		// The first caller's context may end while others wait for the same result.
 		ctx, cancel := context.WithTimeout(context.Background(), readyTimeout)
 		defer cancel()
 		l.err = r.checkDatabase(ctx)

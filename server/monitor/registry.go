@@ -11,9 +11,8 @@ import (
 	"go.storefront.example/ent/queue"
 )
 
-// NewRegistry returns a metrics registry with the metrics of every process: of the Go runtime, the process, its version and
-// clock, the connection pools, and the backlog of deliveries. If a server and a worker run in one process, they share a
-// registry.
+// NewRegistry returns the metrics of every process: of the Go runtime, the process, its version and clock, the connection
+// pools, and the backlog of deliveries. A server and a worker in one process share it.
 func NewRegistry(d *db.DB, log *slog.Logger) *prometheus.Registry {
 	r := prometheus.NewRegistry()
 	version := "(devel)"

@@ -12,11 +12,11 @@ import (
 	"go.storefront.example/ent/tracing"
 )
 
-// probes are paths that get no spans, because they are requested every few seconds.
+// probes get no spans, because they are requested every few seconds.
 var probes = map[string]bool{"/healthz": true, "/readyz": true, "/metrics": true}
 
-// Traced starts a span for each request to the operator's listener. The span is a child of the caller's span: the operator,
-// unlike a client of the public API, may decide which requests are sampled. If traces is nil, it starts no spans.
+// Traced starts a span for each request to the operator's listener, unless traces is nil. It is a child of the caller's span:
+// the operator, unlike a client of the public API, may decide what is sampled.
 func Traced(traces trace.TracerProvider, next http.Handler) http.Handler {
 	if traces == nil {
 		return next
@@ -48,7 +48,7 @@ func routeOf(r *http.Request) string {
 	return cmp.Or(r.Pattern, "unmatched")
 }
 
-// status is a ResponseWriter that records the status of the answer; 0 until one is sent.
+// status records the status of the answer; 0 until one is sent.
 type status struct {
 	http.ResponseWriter
 	code int
@@ -72,7 +72,6 @@ func (s *status) Flush() {
 	_ = http.NewResponseController(s.ResponseWriter).Flush()
 }
 
-// Unwrap returns the wrapped writer, for http.ResponseController.
 func (s *status) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 
 var _ http.Flusher = (*status)(nil)

@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// program returns the folder of the storefront command, which it builds unless the environment names it.
+// program returns the folder of the storefront command, which it builds unless the environment names one.
 func program(t *testing.T) string {
 	t.Helper()
 	if built := os.Getenv("STOREFRONT_TEST_BINARY"); built != "" {
@@ -33,7 +33,7 @@ func program(t *testing.T) string {
 	return folder
 }
 
-// The manual's page of one machine works as it stands there: from an empty folder to a delivered event and an answer over HTTPS.
+// From an empty folder to a delivered event and an answer over HTTPS.
 func TestTheManualsPageOfOneMachine(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../../cmd/storefront/manual/machine.md")

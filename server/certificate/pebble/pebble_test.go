@@ -1,5 +1,5 @@
 // Package pebble tests certificates by ACME against Pebble, Let's Encrypt's test server. It is a module of its own, so that the
-// service's module does not require Pebble.
+// service's requires no Pebble.
 package pebble
 
 import (
@@ -109,7 +109,6 @@ func newSite(t *testing.T) *site {
 
 func portOf(l net.Listener) int { return l.Addr().(*net.TCPAddr).Port }
 
-// Write implements io.Writer for the log.
 func (s *site) Write(line []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -145,7 +144,6 @@ func (s *site) serve(t *testing.T, c certificate.Config) (*certificate.Source, f
 	return source, end
 }
 
-// dial opens a TLS connection to a site under a name.
 func (s *site) dial(name string, most uint16) (*tls.ConnectionState, error) {
 	conn, err := tls.Dial("tcp", s.tls.Addr().String(), &tls.Config{
 		ServerName: name, InsecureSkipVerify: true, MaxVersion: most, NextProtos: []string{"h2"},
@@ -237,7 +235,7 @@ func TestANameThatFailsDoesNotDelayTheOthers(t *testing.T) {
 	require.Zero(t, source.Expiries()[dashboard])
 }
 
-// A name whose challenge failed gets its certificate at the next attempt, once the name leads to this server.
+// The name then leads to this server.
 func TestANameThatFailedRecovers(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
