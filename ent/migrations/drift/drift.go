@@ -62,18 +62,19 @@ func hideUnmodelled(next schema.Differ) schema.Differ {
 		changes, err := next.Diff(current, desired)
 		for _, change := range changes {
 			if table, ok := change.(*atlas.ModifyTable); ok {
-				literalDefaults(table)
+				addPlainly(table)
 			}
 		}
 		return changes, err
 	})
 }
 
-// literalDefaults turns defaults into literals, as in ent/schema. For an expression, Atlas would rebuild the SQLite table
-// without the triggers that count rows.
-func literalDefaults(table *atlas.ModifyTable) {
+// addPlainly makes the defaults of new columns literals, which they are in ent/schema, and hides the indexes of new columns, which
+// are changes of their own. Otherwise Atlas would rebuild the SQLite table, without the triggers that count rows.
+func addPlainly(table *atlas.ModifyTable) {
 	for _, change := range table.Changes {
 		if added, ok := change.(*atlas.AddColumn); ok {
+			added.C.Indexes = nil
 			if value, ok := added.C.Default.(*atlas.RawExpr); ok {
 				added.C.Default = &atlas.Literal{V: value.X}
 			}
