@@ -4,8 +4,6 @@ import (
 	"context"
 	"iter"
 
-	"google.golang.org/protobuf/types/known/fieldmaskpb"
-
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/gen/storefront/v1/storefrontv1connect"
 )
@@ -31,14 +29,6 @@ type NewCustomer struct {
 	Email string
 	// Phone may be international or in the form of the store's country.
 	Phone string
-}
-
-// CustomerChange changes the fields with Set or Clear.
-type CustomerChange struct {
-	Name Field[string]
-	// Email and Phone can be removed with Clear, but not both.
-	Email Field[string]
-	Phone Field[string]
 }
 
 // Customers has the operations on customers, whom an e-mail or a phone identifies within a store. Goroutines may share it.
@@ -79,13 +69,5 @@ func (c *Customers) Create(ctx context.Context, customer NewCustomer) (*Customer
 
 // Update changes a customer and returns the new state. Scope customers:write.
 func (c *Customers) Update(ctx context.Context, id string, change CustomerChange) (*Customer, error) {
-	var mask []string
-	request := &storefrontv1.UpdateCustomerRequest{
-		Id:    id,
-		Name:  addToMask(&mask, "name", change.Name),
-		Email: addToMask(&mask, "email", change.Email),
-		Phone: addToMask(&mask, "phone", change.Phone),
-	}
-	request.UpdateMask = &fieldmaskpb.FieldMask{Paths: mask}
-	return call(ctx, c.caller, c.rpc.UpdateCustomer, request)
+	return call(ctx, c.caller, c.rpc.UpdateCustomer, change.request(id))
 }

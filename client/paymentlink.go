@@ -5,8 +5,6 @@ import (
 	"iter"
 	"time"
 
-	"google.golang.org/protobuf/types/known/fieldmaskpb"
-
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/gen/storefront/v1/storefrontv1connect"
 )
@@ -56,19 +54,6 @@ type NewPaymentLink struct {
 	MaxPayments int32
 }
 
-// PaymentLinkChange changes the fields with Set or Clear. Changing Pricing clears the amount that the new one does not use. All
-// fields except Title and Pricing can be cleared.
-type PaymentLinkChange struct {
-	Title             Field[string]
-	Pricing           Field[PaymentLinkPricing]
-	Amount, MinAmount Field[int64]
-	Description       Field[string]
-	CoverURL          Field[string]
-	ThankYouMessage   Field[string]
-	ExpiresAt         Field[time.Time]
-	MaxPayments       Field[int32]
-}
-
 // PaymentLinks has the operations on payment links. Goroutines may share it.
 type PaymentLinks struct {
 	caller *caller
@@ -110,21 +95,7 @@ func (l *PaymentLinks) Create(ctx context.Context, link NewPaymentLink) (*Paymen
 
 // Update changes a payment link and returns the new state. Scope payment_links:write.
 func (l *PaymentLinks) Update(ctx context.Context, id string, change PaymentLinkChange) (*PaymentLink, error) {
-	var mask []string
-	request := &storefrontv1.UpdatePaymentLinkRequest{
-		Id:              id,
-		Title:           addToMask(&mask, "title", change.Title),
-		Pricing:         addToMask(&mask, "pricing", change.Pricing),
-		Amount:          addToMask(&mask, "amount", change.Amount),
-		MinAmount:       addToMask(&mask, "min_amount", change.MinAmount),
-		Description:     addToMask(&mask, "description", change.Description),
-		CoverUrl:        addToMask(&mask, "cover_url", change.CoverURL),
-		ThankYouMessage: addToMask(&mask, "thank_you_message", change.ThankYouMessage),
-		ExpiresAt:       timestampOf(addToMask(&mask, "expires_at", change.ExpiresAt)),
-		MaxPayments:     addToMask(&mask, "max_payments", change.MaxPayments),
-	}
-	request.UpdateMask = &fieldmaskpb.FieldMask{Paths: mask}
-	return call(ctx, l.caller, l.rpc.UpdatePaymentLink, request)
+	return call(ctx, l.caller, l.rpc.UpdatePaymentLink, change.request(id))
 }
 
 // Enable enables a disabled payment link. It may still be expired or exhausted: see its Availability. Scope payment_links:write.

@@ -4,8 +4,6 @@ import (
 	"context"
 	"iter"
 
-	"google.golang.org/protobuf/types/known/fieldmaskpb"
-
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/gen/storefront/v1/storefrontv1connect"
 )
@@ -47,17 +45,6 @@ type ProductFilter struct {
 	Type   ProductType
 }
 
-// ProductChange changes the fields with Set or Clear. Amounts are in minor units of the product's currency.
-type ProductChange struct {
-	Title       Field[string]
-	Summary     Field[string]
-	Description Field[string]
-	PriceAmount Field[int64]
-	// CompareAtAmount is above the price; Clear removes it.
-	CompareAtAmount Field[int64]
-	Status          Field[ProductStatus]
-}
-
 // Products has the operations on products, of which the API changes texts, prices and status. Goroutines may share it.
 type Products struct {
 	caller *caller
@@ -90,16 +77,5 @@ func (p *Products) Get(ctx context.Context, id string) (*Product, error) {
 
 // Update changes a product and returns the new state. Scope products:write.
 func (p *Products) Update(ctx context.Context, id string, change ProductChange) (*Product, error) {
-	var mask []string
-	request := &storefrontv1.UpdateProductRequest{
-		Id:              id,
-		Title:           addToMask(&mask, "title", change.Title),
-		Summary:         addToMask(&mask, "summary", change.Summary),
-		Description:     addToMask(&mask, "description", change.Description),
-		PriceAmount:     addToMask(&mask, "price_amount", change.PriceAmount),
-		CompareAtAmount: addToMask(&mask, "compare_at_amount", change.CompareAtAmount),
-		Status:          addToMask(&mask, "status", change.Status),
-	}
-	request.UpdateMask = &fieldmaskpb.FieldMask{Paths: mask}
-	return call(ctx, p.caller, p.rpc.UpdateProduct, request)
+	return call(ctx, p.caller, p.rpc.UpdateProduct, change.request(id))
 }

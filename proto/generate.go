@@ -14,5 +14,5 @@ package proto
 //go:generate sh -c "cd .. && node_modules/.bin/buf generate"
 //go:generate echo "proto: write the OpenAPI document to gen/openapi (buf with cmd/openapi)"
 //go:generate sh -c "cd .. && node_modules/.bin/buf generate --template cmd/openapi/buf.gen.yaml"
-//go:generate echo "proto: write the models and operations of the PHP and the Python client to gen/php and gen/python (client/generate)"
+//go:generate echo "proto: write the models and operations of the PHP and the Python client to gen/php and gen/python, and the changes of the Go client (client/generate)"
 //go:generate sh -c "cd .. && go run ./client/generate"

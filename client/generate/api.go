@@ -49,6 +49,8 @@ type field struct {
 	Name, Doc string
 	// Kind is string, integer, number, time, enum, model, list or map.
 	Kind string
+	// Format is int32 or int64 for an integer.
+	Format string
 	// Type is the name of the enum, the model or a list's items.
 	Type     string
 	Nullable bool
@@ -304,7 +306,7 @@ func (r *reader) fields(owner string, s schema) ([]*field, error) {
 }
 
 func (r *reader) field(owner, property string, s schema) (*field, error) {
-	f := &field{Name: property, Doc: s.Description}
+	f := &field{Name: property, Doc: s.Description, Format: s.Format}
 	kind, _ := s.Type.(string)
 	if several, ok := s.Type.([]any); ok && len(several) == 2 && several[1] == "null" {
 		kind, f.Nullable = several[0].(string), true

@@ -1,7 +1,7 @@
 // Command generate writes the models and operations of the PHP and the Python client from the OpenAPI document, into gen/php
-// and gen/python:
+// and gen/python, and the changes of the Go client:
 //
-//	storefront.json ─► read ─► api ─► php.tmpl, python.tmpl ─► gen/php, gen/python
+//	storefront.json ─► read ─► api ─► php.tmpl, python.tmpl, go.tmpl ─► gen/php, gen/python, client/change.go
 //
 // go generate runs it after it has made the document (proto/generate.go). The code for requests, retries, errors and webhooks is
 // written by hand, in client/php and client/python. New fields and operations of the document need no change here; the program
@@ -13,6 +13,7 @@ import (
 	"embed"
 	"flag"
 	"fmt"
+	"go/format"
 	"os"
 	"path/filepath"
 	"strings"
@@ -25,14 +26,15 @@ var templates embed.FS
 func main() {
 	document := flag.String("document", "gen/openapi/storefront.json", "the OpenAPI document")
 	out := flag.String("out", "gen", "the folder for php and python")
+	changes := flag.String("changes", "client/change.go", "the file for the Go client's changes")
 	flag.Parse()
-	if err := run(*document, *out); err != nil {
+	if err := run(*document, *out, *changes); err != nil {
 		fmt.Fprintln(os.Stderr, "generate:", err)
 		os.Exit(1)
 	}
 }
 
-func run(document, out string) error {
+func run(document, out, changes string) error {
 	text, err := os.ReadFile(document)
 	if err != nil {
 		return fmt.Errorf("read the document: %w", err)
@@ -52,6 +54,12 @@ func run(document, out string) error {
 	}
 	for name, content := range files {
 		path := filepath.Join(out, name)
+		if name == goFile {
+			path = changes
+			if content, err = format.Source(content); err != nil {
+				return fmt.Errorf("format %s: %w", name, err)
+			}
+		}
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil { //nolint:gosec // Anybody may read source code.
 			return fmt.Errorf("make a folder: %w", err)
 		}
@@ -61,6 +69,9 @@ func run(document, out string) error {
 	}
 	return nil
 }
+
+// goFile is the file of the Go client.
+const goFile = "change.go"
 
 // render returns the generated files by name. PHP needs a file for each class.
 func render(a *api) (map[string][]byte, error) {
@@ -92,6 +103,7 @@ func render(a *api) (map[string][]byte, error) {
 	for _, name := range []string{"models", "events", "resources"} {
 		add("python/"+name+".py", "python "+name, a)
 	}
+	add(goFile, "go changes", a)
 	files["python/aio_resources.py"] = []byte(pythonAsync.Replace(string(files["python/resources.py"])))
 	return files, err
 }
@@ -114,6 +126,9 @@ var functions = template.FuncMap{
 	"doc":        oneLine,
 	"const":      constant,
 	"camel":      camel,
+	"goname":     goName,
+	"gotype":     goType,
+	"title":      title,
 	"join":       func(names []string) string { return strings.Join(names, ", ") },
 	"quote":      func(names []string) string { return "'" + strings.Join(names, "', '") + "'" },
 	"pyquote":    func(names []string) string { return `"` + strings.Join(names, `", "`) + `"` },
