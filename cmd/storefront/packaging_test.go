@@ -18,6 +18,9 @@ import (
 	"github.com/alecthomas/kong"
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
+	"google.golang.org/protobuf/proto"
+
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
 const grace = 10 * time.Second
@@ -416,6 +419,12 @@ func TestMovingInNamesEveryFieldOfAnImport(t *testing.T) {
 	_, own, found := strings.Cut(string(page), "\n### Your own files\n")
 	require.True(t, found)
 	require.Len(t, sources.Fields, 3)
+	for kind, m := range map[string]proto.Message{"products": &storefrontv1.Product{}, "customers": &storefrontv1.Customer{},
+		"orders": &storefrontv1.Order{}} {
+		for i := range m.ProtoReflect().Descriptor().Fields().Len() {
+			sources.Fields[kind] = append(sources.Fields[kind], m.ProtoReflect().Descriptor().Fields().Get(i).JSONName())
+		}
+	}
 	for kind, fields := range sources.Fields {
 		for _, field := range fields {
 			require.Contains(t, own, "`"+field+"`", kind)

@@ -13,7 +13,9 @@ import (
 	"golang.org/x/text/runes"
 	"golang.org/x/text/transform"
 	"golang.org/x/text/unicode/norm"
+	"google.golang.org/protobuf/proto"
 
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/transfer"
 )
 
@@ -34,6 +36,12 @@ type sources struct {
 var knownSources = sync.OnceValue(func() (s sources) {
 	if err := yaml.Unmarshal(sourcesText, &s); err != nil {
 		panic(err)
+	}
+	for kind, m := range map[transfer.Kind]proto.Message{transfer.Products: &storefrontv1.Product{},
+		transfer.Customers: &storefrontv1.Customer{}, transfer.Orders: &storefrontv1.Order{}} {
+		for i := range m.ProtoReflect().Descriptor().Fields().Len() {
+			s.Fields[kind] = append(s.Fields[kind], m.ProtoReflect().Descriptor().Fields().Get(i).JSONName())
+		}
 	}
 	return s
 })
