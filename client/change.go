@@ -80,7 +80,7 @@ type PaymentLinkChange struct {
 	MinAmount Field[int64]
 	// At most 5,000 characters; null removes it.
 	Description Field[string]
-	// An http or https address, at most 2,048 characters; null removes it.
+	// An http or https URL, at most 2,048 characters; null removes it.
 	CoverURL Field[string]
 	// At most 2,000 characters; null removes it.
 	ThankYouMessage Field[string]

@@ -86,8 +86,7 @@ func TestDocumentProbes(t *testing.T) {
 					forbidden := op.Allows(probe.Exchange)
 					switch {
 					case err != nil && forbidden != nil && a.status == 0:
-						differ("the service serves what the document refuses (no rule is read from the proto, or "+
-							"server/validate or server/shop refuses)", ruleOf(forbidden))
+						differ("the service serves what the document refuses", ruleOf(forbidden))
 					case err != nil:
 						differ("the answer differs from the document", err)
 					case a.status >= 500:
