@@ -32,8 +32,8 @@ type cli struct {
 	Link       linkCmd       `cmd:"" group:"sell" help:"Create, list, show, update, enable and disable payment links."`
 	Webhook    webhookCmd    `cmd:"" group:"connect" help:"Register, change and test the webhooks of a store."`
 	Delivery   deliveryCmd   `cmd:"" group:"connect" help:"Read the delivery journal, and send deliveries again."`
-	Event      eventCmd      `cmd:"" group:"connect" help:"Post an event again to an address of this machine."`
-	Listen     listenCmd     `cmd:"" group:"connect" help:"Forward a store's events to an address of this machine."`
+	Event      eventCmd      `cmd:"" group:"connect" help:"Post an event again to a URL of this machine."`
+	Listen     listenCmd     `cmd:"" group:"connect" help:"Forward a store's events to a URL of this machine."`
 	Trigger    triggerCmd    `cmd:"" group:"connect" help:"Cause an event of a type, with demo data."`
 	MCP        mcpCmd        `cmd:"" name:"mcp" group:"connect" help:"Offer a store's API to agents, by the Model Context Protocol."`
 	Activity   activityCmd   `cmd:"" group:"sell" help:"Read a store's activity journal."`

@@ -55,7 +55,7 @@ type dashboardLinkCmd struct {
 	Store   string        `required:"" placeholder:"SLUG" help:"The store, by slug or id."`
 	Member  string        `required:"" placeholder:"NAME" help:"The member's name, for the activity journal."`
 	Role    string        `required:"" enum:"owner,admin" placeholder:"ROLE" help:"owner or admin; no other role manages keys and webhooks."`
-	Expires time.Duration `default:"10m" least:"1s" greatest:"24h" placeholder:"TIME" help:"How long the link can be used: 1s to 24h (default: 10m)."`
+	Expires time.Duration `default:"10m" least:"1s" greatest:"24h" placeholder:"TIME" help:"How long the link is valid: 1s to 24h (default: 10m)."`
 	URL     linkBaseURL   `name:"url" placeholder:"URL" help:"URL under which the member reaches the admin listener (default: --dashboard-url, else --admin-url, else http://127.0.0.1:8081). With https the session's cookie travels over HTTPS only; http is for a loopback address."`
 
 	DashboardURL apiURL `name:"dashboard-url" placeholder:"URL" help:"Public URL of the dashboard, as set for the server."`
@@ -165,7 +165,7 @@ type sessionsRevokeCmd struct {
 	target
 	ID     string `arg:"" optional:"" help:"The id of a session or link, as sessions list shows it."`
 	All    bool   `help:"End all sessions and unused links of the store, or with --member those of one member."`
-	Store  string `placeholder:"SLUG" help:"The store, by slug or id. Needed with --all; with an id of another store nothing is found."`
+	Store  string `placeholder:"SLUG" help:"The store, by slug or id. Needed with --all; an id of another store is not found."`
 	Member string `placeholder:"NAME" help:"The member's name, with --all."`
 }
 

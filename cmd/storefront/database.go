@@ -93,7 +93,7 @@ func (c *migrateStatusCmd) Run(s *invocation) error {
 
 type migrateRecountCmd struct {
 	database
-	Store string `placeholder:"SLUG" help:"The store, by slug or id; all stores without it."`
+	Store string `placeholder:"SLUG" help:"The store, by slug or id; without this flag all stores."`
 }
 
 type recountResult struct {

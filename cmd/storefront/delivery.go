@@ -18,7 +18,7 @@ import (
 
 type deliveryCmd struct {
 	List   deliveryListCmd   `cmd:"" help:"List deliveries of a store or a webhook, newest first."`
-	Show   deliveryShowCmd   `cmd:"" help:"Show a delivery with its attempts and what it delivers."`
+	Show   deliveryShowCmd   `cmd:"" help:"Show a delivery with its attempts and its event."`
 	Resend deliveryResendCmd `cmd:"" help:"Send a delivery now or again, or all events since a time that never succeeded."`
 }
 
@@ -160,8 +160,8 @@ type deliveryResendCmd struct {
 	storeScoped
 	ID      string  `arg:"" optional:"" help:"The delivery: if it waits, its next attempt is made now; if it has ended, its event is sent again."`
 	Webhook string  `placeholder:"NAME" help:"The webhook to send to again, by id or URL, with --since."`
-	Since   instant `placeholder:"TIME" help:"Send every event of this time or later (also how long ago, such as 1h or 7d) that the webhook subscribes to and has never accepted. This includes events from while the webhook was disabled, and events that wait for another attempt. How many they are is said first."`
-	DryRun  bool    `help:"Only say how many events --since would send, and how many of them are older than the webhook."`
+	Since   instant `placeholder:"TIME" help:"Send every event of this time or later (also how long ago, such as 1h or 7d) that the webhook subscribes to and has never accepted. This includes events from while the webhook was disabled, and events that wait for another attempt. The command prints their number first."`
+	DryRun  bool    `help:"Only print how many events --since would send, and how many of them are older than the webhook."`
 }
 
 func (c *deliveryResendCmd) Run(s *invocation) error {

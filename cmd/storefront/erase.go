@@ -95,7 +95,7 @@ func (d *gracePeriod) UnmarshalText(text []byte) error {
 type storeDeleteCmd struct {
 	namedStore
 	Grace gracePeriod `default:"30d" placeholder:"TIME" help:"How long the command store restore can still cancel the deletion, such as 12h or 90d."`
-	Now   string      `placeholder:"SLUG" help:"Delete it at once: the store's slug, typed once more. It cannot be restored."`
+	Now   string      `placeholder:"SLUG" help:"Delete the store at once: its slug, typed once more. Nothing can restore the store."`
 }
 
 func (c *storeDeleteCmd) Run(s *invocation) error {

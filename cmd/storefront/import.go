@@ -29,16 +29,16 @@ type importCmd struct {
 	From       string   `default:"storefront" enum:"shopify,woocommerce,gumroad,stripe,storefront" placeholder:"SHOP" help:"The shop whose export the file is: shopify, woocommerce, gumroad, stripe (customers) or storefront (default: storefront)."`
 	Map        []string `placeholder:"COLUMN=FIELD" help:"Read a column as a field, such as Preis=price; COLUMN= leaves the column out. May be repeated."`
 	Type       string   `default:"FILE" enum:"FILE,COURSE,LICENSE,MEETING,EVENT" placeholder:"TYPE" help:"The type of products whose row has none: FILE, COURSE, LICENSE, MEETING or EVENT (default: FILE)."`
-	DateFormat string   `name:"date-format" placeholder:"FORMAT" help:"The order of dates, such as DD/MM/YYYY or MM/DD/YYYY: days and months have one digit or two, and a time may follow. Without it 21/11/2026, 21.11.2026 and 2026-11-21 are read, and 01/02/2026 is refused."`
+	DateFormat string   `name:"date-format" placeholder:"FORMAT" help:"The order of dates, such as DD/MM/YYYY or MM/DD/YYYY: days and months have one digit or two, and a time may follow. Without this flag 21/11/2026, 21.11.2026 and 2026-11-21 are read, and 01/02/2026 is an error."`
 	TimeZone   string   `name:"time-zone" placeholder:"ZONE" help:"The time zone of dates that name none, such as Europe/Paris (default: UTC)."`
 	Encoding   string   `placeholder:"NAME" help:"The encoding of the file, such as windows-1250, windows-1251, gbk or shift_jis (default: UTF-8, or else windows-1252)."`
 	Country    string   `placeholder:"CC" help:"The country of phone numbers without a country code, such as FR, for rows that name none (default: the store's)."`
 	DryRun     bool     `name:"dry-run" help:"Check every line and store nothing."`
-	SkipBad    bool     `name:"skip-bad" help:"Store the good lines of a file that has bad ones; without it such a file is not stored."`
-	Update     bool     `help:"Change products, customers and orders that the store has to the file's values; without it they stay unchanged."`
-	Errors     string   `placeholder:"FILE" help:"Write the bad rows and those that are left out to this file, with the reason first: correct them there and import the file."`
+	SkipBad    bool     `name:"skip-bad" help:"Store the good lines of a file that has bad lines; without this flag nothing of such a file is stored."`
+	Update     bool     `help:"Give products, customers and orders that the store has the file's values; without this flag they stay unchanged."`
+	Errors     string   `placeholder:"FILE" help:"File for the rows that are bad or left out, each with its reason first. Correct the rows there and import the file."`
 	Events     bool     `help:"Send the events that the rows would send if they were created now."`
-	Create     bool     `help:"For an export: create the store if it is missing, with its old id."`
+	Create     bool     `help:"For an export: create the store with its old id if it is missing."`
 	Kind       string   `arg:"" name:"kind|export" complete:"kinds" help:"The kind of rows: products, customers or orders. Or only the folder or .tar.zst file of an export."`
 	File       string   `arg:"" optional:"" help:"A CSV file, or one with JSON objects; - reads standard input."`
 }

@@ -10,7 +10,7 @@ import (
 )
 
 type keyCmd struct {
-	Create keyCreateCmd `cmd:"" help:"Create an API key; it is shown this once."`
+	Create keyCreateCmd `cmd:"" help:"Create an API key, and show its text only this once."`
 	List   keyListCmd   `cmd:"" help:"List a store's API keys, newest first."`
 	Show   keyShowCmd   `cmd:"" help:"Show an API key, without its secret."`
 	Revoke keyRevokeCmd `cmd:"" help:"Revoke an API key permanently."`

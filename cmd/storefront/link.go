@@ -25,7 +25,7 @@ type linkCreateCmd struct {
 	Amount          amount        `api:"amount" placeholder:"N" help:"The price of a FIXED link, above 0, in minor units of the store's currency, such as 1550, or with a decimal point in the currency itself, such as 15.50."`
 	MinAmount       amount        `api:"minAmount" placeholder:"N" help:"The minimum amount of an OPEN link, above 0, as --amount."`
 	Description     string        `api:"description" clears:"" placeholder:"TEXT" help:"At most 5000 characters."`
-	CoverURL        string        `api:"coverUrl" name:"cover-url" clears:"" placeholder:"URL" help:"Address of the cover picture."`
+	CoverURL        string        `api:"coverUrl" name:"cover-url" clears:"" placeholder:"URL" help:"URL of the cover picture."`
 	ThankYouMessage string        `api:"thankYouMessage" clears:"" placeholder:"TEXT" help:"Shown to the buyer after paying, at most 2000 characters."`
 	ExpiresAt       orNone[date]  `api:"expiresAt" placeholder:"TIME" help:"When the link stops taking payments, such as 2026-12-31T23:59:59Z; a date alone means 00:00 UTC on it (default: never)."`
 	MaxPayments     orNone[count] `api:"maxPayments" placeholder:"N" help:"Maximum number of payments (default: no limit)."`
@@ -89,7 +89,7 @@ type linkUpdateCmd struct {
 	Amount          orNone[amount] `api:"amount" placeholder:"N|none" help:"The price of a FIXED link, above 0, in minor units of the store's currency, such as 1550, or with a decimal point in the currency itself, such as 15.50."`
 	MinAmount       orNone[amount] `api:"minAmount" placeholder:"N|none" help:"The minimum amount of an OPEN link, above 0, as --amount."`
 	Description     orNone[string] `api:"description" placeholder:"TEXT|none" help:"At most 5000 characters; none removes it."`
-	CoverURL        orNone[string] `api:"coverUrl" name:"cover-url" placeholder:"URL|none" help:"Address of the cover picture; none removes it."`
+	CoverURL        orNone[string] `api:"coverUrl" name:"cover-url" placeholder:"URL|none" help:"URL of the cover picture; none removes it."`
 	ThankYouMessage orNone[string] `api:"thankYouMessage" placeholder:"TEXT|none" help:"Shown to the buyer after paying, at most 2000 characters; none removes it."`
 	ExpiresAt       orNone[date]   `api:"expiresAt" placeholder:"TIME|none" help:"When the link stops taking payments, such as 2026-12-31T23:59:59Z; a date alone means 00:00 UTC on it; none for never."`
 	MaxPayments     orNone[count]  `api:"maxPayments" placeholder:"N|none" help:"Maximum number of payments; none for no limit."`

@@ -33,7 +33,7 @@ import (
 
 type listenCmd struct {
 	adminListener
-	ForwardTo   string   `placeholder:"URL" help:"Where to post events that match no --forward: http or https, private and local addresses included; localhost:3000/hooks is enough."`
+	ForwardTo   string   `placeholder:"URL" help:"Where to post events that match no --forward: http or https, private and local IP addresses included; localhost:3000/hooks is enough."`
 	Forward     []string `sep:"none" placeholder:"TYPE=URL" help:"Where to post the events of a type, such as order.paid=URL or order.*=URL; may be repeated, and the most specific pattern wins."`
 	Store       string   `placeholder:"SLUG" help:"The store, by slug or id; not needed if there is only one."`
 	Events      []string `placeholder:"TYPE" help:"Event types to receive: ${events}, ping (default: all of them)."`
@@ -439,7 +439,7 @@ type eventCmd struct {
 
 type eventResendCmd struct {
 	target
-	ForwardTo string `required:"" placeholder:"URL" help:"Where to post the event: http or https, private and local addresses included; localhost:3000/hooks is enough."`
+	ForwardTo string `required:"" placeholder:"URL" help:"Where to post the event: http or https, private and local IP addresses included; localhost:3000/hooks is enough."`
 	ID        string `arg:"" help:"The event's id."`
 }
 

@@ -13,7 +13,7 @@ import (
 
 type notices struct {
 	NoticesURL    string `name:"notices-url" placeholder:"URL" help:"HTTPS URL of yours that gets a notice when a webhook fails, a key expires or an import has ended. none ends notices (default: unchanged, as stored in the database)."`
-	NoticesSecret string `secret:"" placeholder:"SECRET" help:"Signs notices, as the secret of a webhook signs events: whsec_ and what openssl rand -hex 32 prints."`
+	NoticesSecret string `secret:"" placeholder:"SECRET" help:"Secret that signs notices, as a webhook's secret signs events: whsec_ and the output of openssl rand -hex 32."`
 	DashboardURL  apiURL `name:"dashboard-url" placeholder:"URL" help:"Public URL of the dashboard, such as https://dashboard.example.com, for the links in notices."`
 }
 

@@ -34,7 +34,7 @@ var oneWord = map[string]string{
 }
 
 var (
-	codeBlock   = regexp.MustCompile("(?ms)^ *```.*?^ *```$")
+	codeBlock   = regexp.MustCompile("(?ms)^ *```.*?^ *```$|^    [^\n]*$")
 	codeSpan    = regexp.MustCompile("`[^`]*`")
 	pageLink    = regexp.MustCompile(`!?\[([^]]*)\]\([^)]*\)`)
 	htmlTag     = regexp.MustCompile(`(?s)<!--.*?-->|<[^>]*>`)
@@ -64,10 +64,14 @@ func markdownPages(t *testing.T) (pages []string) {
 	return pages
 }
 
-// Every Markdown page that people write has short sentences and cells, and one word for one thing.
+// Every Markdown page that people write, and the help of every command, has short sentences and cells, and one word for one thing.
 func TestPagesHaveShortSentencesAndOneWordForOneThing(t *testing.T) {
 	t.Parallel()
-	for _, path := range markdownPages(t) {
+	help, err := filepath.Glob("help/*.txt")
+	if err != nil || len(help) < 20 {
+		t.Fatalf("%v: %v", help, err)
+	}
+	for _, path := range append(markdownPages(t), help...) {
 		text, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)

@@ -22,10 +22,10 @@ type productCreateCmd struct {
 	Type         string `api:"type" required:"" enum:"FILE,COURSE,LICENSE,MEETING,EVENT" placeholder:"TYPE" help:"FILE, COURSE, LICENSE, MEETING or EVENT."`
 	Price        amount `api:"priceAmount" required:"" placeholder:"N" help:"Price, in minor units of the store's currency, such as 1550, or with a decimal point in the currency itself, such as 15.50."`
 	CompareAt    amount `api:"compareAtAmount" placeholder:"N" help:"Compare-at price, above the price, written as --price."`
-	Slug         string `api:"slug" placeholder:"SLUG" help:"Short name in the address; made from the title if left out."`
+	Slug         string `api:"slug" placeholder:"SLUG" help:"Short name in the URL; made from the title if left out."`
 	Summary      string `api:"summary" clears:"" placeholder:"TEXT" help:"A few words, at most 500 characters."`
 	Description  string `api:"description" clears:"" placeholder:"HTML" help:"The whole description; required to publish."`
-	CoverURL     string `api:"coverUrl" name:"cover-url" clears:"" placeholder:"URL" help:"Address of the cover picture."`
+	CoverURL     string `api:"coverUrl" name:"cover-url" clears:"" placeholder:"URL" help:"URL of the cover picture."`
 	ContentReady bool   `api:"contentReady" help:"The product has something to deliver; required to publish."`
 	Status       string `api:"status" enum:"DRAFT,PUBLISHED,ARCHIVED" default:"DRAFT" placeholder:"STATUS" help:"DRAFT, PUBLISHED or ARCHIVED."`
 }
@@ -42,7 +42,7 @@ type productUpdateCmd struct {
 	CompareAt    orNone[amount] `api:"compareAtAmount" placeholder:"N|none" help:"Compare-at price, above the price, written as --price; none removes it."`
 	Summary      string         `api:"summary" clears:"" placeholder:"TEXT" help:"A few words, at most 500 characters."`
 	Description  string         `api:"description" clears:"" placeholder:"HTML" help:"The whole description."`
-	CoverURL     orNone[string] `api:"coverUrl" name:"cover-url" placeholder:"URL|none" help:"Address of the cover picture; none removes it."`
+	CoverURL     orNone[string] `api:"coverUrl" name:"cover-url" placeholder:"URL|none" help:"URL of the cover picture; none removes it."`
 	ContentReady bool           `api:"contentReady" negatable:"" help:"Whether the product has something to deliver."`
 	Status       *string        `api:"status" enum:"DRAFT,PUBLISHED,ARCHIVED" placeholder:"STATUS" help:"DRAFT, PUBLISHED or ARCHIVED."`
 }

@@ -14,7 +14,7 @@ import (
 )
 
 type shardCmd struct {
-	Plan    shardPlanCmd    `cmd:"" help:"Show what apply would do, and how long the tables are."`
+	Plan    shardPlanCmd    `cmd:"" help:"Show what apply would do, and the sizes of the tables."`
 	Apply   shardApplyCmd   `cmd:"" help:"Distribute the tables by store over the nodes of a Citus cluster."`
 	Status  shardStatusCmd  `cmd:"" help:"Show the nodes, the stores on each, the largest and the hottest stores, and running moves."`
 	Isolate shardIsolateCmd `cmd:"" help:"Give a store a shard of its own."`
@@ -115,7 +115,7 @@ func bytesText(n int64) string {
 
 type shardApplyCmd struct {
 	database
-	Yes bool `help:"Distribute the tables; without it the plan is only shown."`
+	Yes bool `help:"Distribute the tables; without this flag the command only shows the plan."`
 }
 
 func (c *shardApplyCmd) Run(s *invocation) error {

@@ -28,12 +28,12 @@ type storeCmd struct {
 // storeFields are the fields that a user can set both when creating and when changing a store.
 type storeFields struct {
 	URL              string       `name:"url" api:"url" placeholder:"URL" help:"Public URL of the store."`
-	Description      string       `api:"description" clears:"" placeholder:"TEXT" help:"What the store is about."`
+	Description      string       `api:"description" clears:"" placeholder:"TEXT" help:"Description of the store."`
 	SupportEmail     string       `api:"supportEmail" clears:"" placeholder:"EMAIL" help:"Where buyers find help."`
 	Phone            string       `api:"phone" clears:"" placeholder:"PHONE" help:"In international form, or as dialled in the store's country."`
 	WhatsappPhone    string       `api:"whatsappPhone" clears:"" placeholder:"PHONE" help:"As --phone."`
 	Social           socials      `api:"socialLinks" sep:"none" clears:"" placeholder:"NETWORK=URL" help:"Page of the store in a social network; repeat for more. Replaces all; none clears them."`
-	Status           *string      `api:"status" enum:"open,suspended,closed" placeholder:"STATUS" help:"open, suspended or closed; keys of a store that is not open are refused (default for a new store: open)."`
+	Status           *string      `api:"status" enum:"open,suspended,closed" placeholder:"STATUS" help:"open, suspended or closed; keys of a store that is not open are rejected (default for a new store: open)."`
 	PaymentLinks     onOff        `api:"paymentLinksOpen" placeholder:"on|off" help:"Whether payment links may be created (default for a new store: on)."`
 	UnavailableTypes productTypes `api:"unavailableTypes" clears:"" placeholder:"TYPE" help:"Product types that may not be published: FILE, COURSE, LICENSE, MEETING, EVENT. Replaces all; none clears them (default for a new store: none)."`
 	PlatformFee      percent      `api:"platformFeePercent" placeholder:"PERCENT" help:"Fee of the platform in per cent, stored with each new order (default for a new store: 0)."`

@@ -16,14 +16,14 @@ import (
 )
 
 type webhookCmd struct {
-	Create  webhookCreateCmd  `cmd:"" help:"Register a webhook; its signing secret is shown this once."`
+	Create  webhookCreateCmd  `cmd:"" help:"Register a webhook, and show its signing secret only this once."`
 	List    webhookListCmd    `cmd:"" help:"List a store's webhooks, newest first."`
 	Show    webhookShowCmd    `cmd:"" help:"Show a webhook, without its secret."`
 	Update  webhookUpdateCmd  `cmd:"" help:"Change a webhook's URL, description or events."`
 	Enable  webhookEnableCmd  `cmd:"" help:"Send events to a disabled webhook again."`
 	Disable webhookDisableCmd `cmd:"" help:"Stop events to a webhook, and cancel its waiting deliveries."`
 	Delete  webhookDeleteCmd  `cmd:"" help:"Delete a webhook permanently, and cancel its waiting deliveries."`
-	Rotate  webhookRotateCmd  `cmd:"" help:"Give a webhook a new signing secret; it is shown this once."`
+	Rotate  webhookRotateCmd  `cmd:"" help:"Give a webhook a new signing secret, and show it only this once."`
 	Ping    webhookPingCmd    `cmd:"" help:"Send a webhook a test event."`
 	Verify  webhookVerifyCmd  `cmd:"" help:"Verify a delivery from standard input, and name the likely mistake."`
 }
@@ -51,7 +51,7 @@ type webhookCreateCmd struct {
 	inStore
 	secretKey
 	targets
-	URL         string   `name:"url" api:"url" required:"" placeholder:"URL" help:"Where events are sent: https, no private or local address, no user name."`
+	URL         string   `name:"url" api:"url" required:"" placeholder:"URL" help:"Where events are sent: https, without a user name, to no private or local IP address."`
 	Events      []string `api:"events" complete:"events" placeholder:"TYPE" help:"The event types that it receives: ${events} (default: all of them)."`
 	Description string   `api:"description" clears:"" placeholder:"TEXT" help:"Description of the webhook."`
 }
@@ -84,7 +84,7 @@ func (s *invocation) seal(t target, k secretKey) (err error) {
 
 type webhookListCmd struct {
 	inStore
-	DisableAfter time.Duration `placeholder:"TIME" help:"How long a webhook may fail before the worker disables it, as set for the worker (default: 72h, or what the server is set to)."`
+	DisableAfter time.Duration `placeholder:"TIME" help:"How long a webhook may fail before the worker disables it, as set for the worker (default: 72h, or the server's)."`
 	limit
 }
 
