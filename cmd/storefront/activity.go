@@ -33,8 +33,7 @@ func (c *activityListCmd) Run(s *invocation) error {
 		(*adminv1.ListActivityResponse).GetEntries)
 }
 
-// activityTable formats amounts in the currency to which its parameter points. The caller sets the currency before it prints
-// the table.
+// activityTable formats amounts in *currency, which the caller sets before it prints the table.
 func activityTable(currency *string) table[*adminv1.ActivityEntry] {
 	return table[*adminv1.ActivityEntry]{[]column[*adminv1.ActivityEntry]{
 		{name: "TIME", at: (*adminv1.ActivityEntry).GetCreatedAt},
@@ -50,7 +49,7 @@ func activityTable(currency *string) table[*adminv1.ActivityEntry] {
 	}}
 }
 
-// changesOf formats changes, a JSON object of a field's name to its old and new value, as "field: old → new; …".
+// changesOf formats a JSON object of a field's name to its old and new value as "field: old → new; …".
 func changesOf(changes, currency string) string {
 	fields, err := membersOf([]byte(changes))
 	if err != nil {

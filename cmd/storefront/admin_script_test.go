@@ -12,8 +12,8 @@ import (
 	"go.storefront.example/ent/seal"
 )
 
-// installPackage is a shell script for a mount namespace with its own /etc, /usr/local/bin, /var/lib and /run. It installs the
-// package's files as .goreleaser.yaml lists them, and runs the package's script and then its standard input.
+// installPackage runs in a mount namespace with its own /etc, /usr/local/bin, /var/lib and /run. It installs the files that
+// .goreleaser.yaml lists, and runs the package's script and then its standard input.
 const installPackage = `
 set -eu
 mount -t tmpfs none "$WORK"
@@ -43,7 +43,7 @@ func onPackagedHost(t *testing.T, settings, commands string) string {
 	file := filepath.Join(t.TempDir(), "storefront.env")
 	require.NoError(t, os.WriteFile(file, []byte(settings), 0o600))
 	c := exec.CommandContext(t.Context(), "unshare", "--mount", "sh", "-c", installPackage)
-	// dpkg runs postinst with the folder of useradd in the PATH, which a user who became root may lack.
+	// dpkg's PATH has the folder of useradd, which that of a user who became root may lack.
 	c.Env = append(os.Environ(), "PATH="+os.Getenv("PATH")+":/usr/sbin:/sbin", "WORK="+t.TempDir(), "BINARY="+binary, "SETTINGS="+file)
 	script := filepath.Join(t.TempDir(), "commands")
 	require.NoError(t, os.WriteFile(script, []byte("set -eux\n"+commands), 0o600))

@@ -32,8 +32,8 @@ const (
 	maxWindowBytes = 8 << 20
 )
 
-// exportFiles reads the files of an export, without unpacking an archive to the disk. It skips names that begin with a dot,
-// because operating systems leave such files in folders.
+// exportFiles reads an export without unpacking an archive to the disk. It skips names that begin with a dot, which operating
+// systems leave in folders.
 type exportFiles interface {
 	// next returns io.EOF after the last file. The content can be read until the next call of next or open.
 	next() (name string, content io.Reader, err error)
@@ -143,8 +143,7 @@ func (a *archiveFiles) next() (string, io.Reader, error) {
 	}
 }
 
-// open reads on from the archive's current file, and once more from the beginning. Files opened in the archive's order need
-// only one pass.
+// open needs only one pass if files are opened in the archive's order.
 func (a *archiveFiles) open(name string) (io.Reader, error) {
 	for range 2 {
 		for {
@@ -226,8 +225,7 @@ func addFile(archive *tar.Writer, folder, name string) error {
 	return err
 }
 
-// readManifest fails unless the manifest has the format, and the export has exactly the files that it lists, undamaged. It
-// needs little memory, however large the files are.
+// readManifest fails unless the export has exactly the listed files, undamaged. It needs little memory, however large they are.
 func readManifest(ctx context.Context, files exportFiles, format string) (m manifest, err error) {
 	var text []byte
 	found := map[string]exportedFile{}
@@ -272,8 +270,7 @@ func readManifest(ctx context.Context, files exportFiles, format string) (m mani
 	return m, m.check(found)
 }
 
-// check returns the first difference between the manifest and the files found, by name. It requires a file for each kind of
-// rows.
+// check returns the first difference between the manifest and the files found. It requires a file for each kind of rows.
 func (m *manifest) check(found map[string]exportedFile) error {
 	unlisted := maps.Clone(found)
 	for _, listed := range m.Files {

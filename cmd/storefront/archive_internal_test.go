@@ -12,8 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The decoder reads ahead. It may still be in the first reading when the import goes back to the archive's beginning, for
-// example in a long padding at the end.
+// The decoder reads ahead, and may still read the archive's end when the import goes back to its beginning.
 func TestAnArchiveIsReadAgainWhileItsEndIsDecompressed(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a"+archiveSuffix)

@@ -43,8 +43,7 @@ type backupResult struct {
 	Removed []string `json:"removed"`
 }
 
-// useOneProcessor limits the process to one processor if the database is a SQLite file, because the service runs on the same
-// machine.
+// useOneProcessor spares the service, which runs on the same machine as a SQLite file.
 func useOneProcessor(databaseURL string) (restore func()) {
 	if !strings.HasPrefix(databaseURL, "sqlite:") {
 		return func() {}
@@ -90,7 +89,7 @@ func (c *backupCreateCmd) Run(s *invocation) error {
 	return err
 }
 
-// backUp makes a verified backup, removes older ones as --keep says, and writes a notice about the result.
+// backUp makes a verified backup, removes older ones as --keep says, and writes a notice.
 func (c *backupCreateCmd) backUp(ctx context.Context, handle *db.DB) (done backupResult, err error) {
 	began, at := time.Now(), handle.Now()
 	done.Removed = []string{}
@@ -203,9 +202,8 @@ func (f backupFolder) newest() (at time.Time, err error) {
 
 const backupTime = "2006-01-02T150405.000Z"
 
-// prune removes unverified copies of the database older than newest, the file name of the current backup. If the current backup
-// is verified, it also removes older verified backups, except the last keep-1. It never removes folders, links or files with
-// other names.
+// prune removes unverified copies older than newest, the current backup's file name. If that is verified, it also removes older
+// verified ones, except the last keep-1. It never removes folders, links or other names.
 func (f backupFolder) prune(newest string, keep int, verified bool) (removed []string, err error) {
 	removed = []string{}
 	entries, err := os.ReadDir(f.path) // sorted by name

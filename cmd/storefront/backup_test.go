@@ -56,7 +56,7 @@ func TestOnlyOlderBackupsOfTheSameDatabaseAreRemoved(t *testing.T) {
 	require.ElementsMatch(t, kept, backups(t, folder.path))
 }
 
-// sqliteWithStore has a store, a customer and a webhook, whose secret is encrypted with the key beside the file.
+// sqliteWithStore has a store, a customer and a webhook, and the secret key beside the file.
 func sqliteWithStore(t *testing.T) (i installation, path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "storefront.db")
@@ -185,8 +185,8 @@ func TestADamagedCopyIsNotVerified(t *testing.T) {
 		_, err := verify(whole[:cut-1])
 		require.Error(t, err, "cut after %d bytes", cut-1)
 	}
-	// Change each occurrence of the e-mail in turn. In the customer's row or the index it makes verifying fail; all further
-	// ones are in texts without an index.
+	// In the customer's row or the index, a changed e-mail makes verifying fail; all further ones are in texts without an
+	// index.
 	found := 0
 	const email = "awa@example.com"
 	for at := bytes.Index(whole, []byte(email)); at >= 0; {
@@ -310,7 +310,6 @@ func TestAKilledBackupLeavesTheOthers(t *testing.T) {
 	i.run(nil, "backup", "verify", filepath.Join(folder, left[0]))
 }
 
-// The platform gets a notice of each backup, and processes export the age of the newest as a metric.
 func TestBackupsAreToldOf(t *testing.T) {
 	t.Parallel()
 	in := newInbox(t)

@@ -22,7 +22,7 @@ import (
 	"go.storefront.example/ent/db/dbtest/need"
 )
 
-// browser is a tab that checks pages for accessibility. It saves pictures of them in STOREFRONT_SCREENSHOTS if that is set.
+// browser is a tab that checks pages for accessibility, and saves pictures of them in STOREFRONT_SCREENSHOTS.
 type browser struct {
 	t           *testing.T
 	ctx         context.Context
@@ -33,7 +33,7 @@ type browser struct {
 // browserTime limits a step of a test. The slowest steps wait for a delivery.
 const browserTime = 2 * time.Minute
 
-// newBrowser starts a browser with a new profile that can connect only to this machine. It needs Chromium and axe.
+// newBrowser starts Chromium with a new profile that can connect only to this machine. It needs axe.
 func newBrowser(t *testing.T, more ...chromedp.ExecAllocatorOption) *browser {
 	t.Helper()
 	need.Heavy(t, "it drives a browser")
@@ -155,19 +155,17 @@ var (
 	rules = map[string]string{"dark": `, runOnly: ["color-contrast"]`}
 )
 
-// layoutShift returns the Layout Instability API's score (W3C) of how much the page has jumped since it was opened, without
-// movements that the user has caused.
+// layoutShift is the Layout Instability API's score (W3C) of how much the page jumped, without movements that the user caused.
 const layoutShift = `new Promise((done) => {
   let sum = 0;
   new PerformanceObserver((list) => { for (const e of list.getEntries()) if (!e.hadRecentInput) sum += e.value; }).observe({type: "layout-shift", buffered: true});
   setTimeout(() => done(sum), 50);
 })`
 
-// maxLayoutShift is a fifth of what counts as good (web.dev/cls). It is not 0, because a part that arrives late may move the
-// parts below.
+// maxLayoutShift is a fifth of what counts as good (web.dev/cls), because a part that arrives late may move the parts below.
 const maxLayoutShift = 0.02
 
-// tooWide returns the first table or badge that is wider than its container, or a badge that overlaps the next element, or "".
+// tooWide returns the first table or badge wider than its container, or badge that overlaps the next element, or "".
 const tooWide = `(() => {
   const out = (e) => e.getBoundingClientRect().right > e.parentElement.getBoundingClientRect().right + 1;
   const touches = (e) => e.parentElement.nextElementSibling?.matches(".tags") && e.parentElement.nextElementSibling.getBoundingClientRect().top < e.getBoundingClientRect().bottom + 4;
@@ -183,8 +181,7 @@ const touching = `(() => {
   return found ? found.outerHTML.slice(0, 300) : "";
 })()`
 
-// b.see checks how much the page moved while it loaded. Then it checks it with axe, tooWide and touching at every width and
-// colour scheme, and saves a picture of each.
+// see checks the page's movement, and at every width and colour scheme axe, tooWide and touching. It saves a picture of each.
 func (b *browser) see(name string) {
 	b.t.Helper()
 	if shift := value[float64](b, layoutShift); shift > maxLayoutShift {

@@ -27,12 +27,11 @@ import (
 	"go.storefront.example/server/auth"
 )
 
-// mapLine matches a line of the map in nginx.conf: a # of a comment, the regular expression, the upstream, and the --buckets in
-// the comment at the end.
+// mapLine matches a line of nginx.conf's map: a # of a comment, the expression, the upstream, and the --buckets in the comment
+// at the end.
 var mapLine = regexp.MustCompile(`(?m)^    (#?)(?:default|"~([^"]+)") (storefront\w*); +# --buckets (\S+)$`)
 
-// bucketsOfMap returns the --buckets and the expression of each line of the map. The first is the default, whose expression is
-// empty.
+// bucketsOfMap returns each line's --buckets and expression. The first is the default, whose expression is empty.
 func bucketsOfMap(t *testing.T) (buckets []tenant.Buckets, expressions []*regexp.Regexp) {
 	t.Helper()
 	text, err := os.ReadFile("nginx.conf")
@@ -129,7 +128,7 @@ func (s servedInstallation) olderKey(text string) {
 	require.NoError(s.t, handle.Close())
 }
 
-// mapped returns replacements for nginx.conf: the addresses of three installations, and lines at the beginning of the map.
+// mapped replaces the addresses of three installations, and adds lines at the beginning of the map.
 func mapped(all []servedInstallation, lines ...string) []string {
 	return []string{
 		"10.0.0.1:8080", all[0].serving.Addr, "10.0.0.2:8080", all[0].serving.Addr, "10.0.2.1:8080", all[1].serving.Addr,
@@ -181,7 +180,7 @@ func TestThreeInstallationsBehindNginx(t *testing.T) {
 				}
 			}
 
-			// If the map sends a key to a wrong installation, the answer is 401, and nothing is changed or lost.
+			// A key that reaches a wrong installation is refused with 401, and nothing is changed or lost.
 			wrong := newFront(t, nginx, append(mapped(all), "storefront_2;", "storefront_3;", "storefront_3;", "storefront_2;")...)
 			answers(wrong, all[0].key, http.StatusOK, all[0].slug)
 			for _, s := range all[1:] {
@@ -192,8 +191,8 @@ func TestThreeInstallationsBehindNginx(t *testing.T) {
 			}
 			require.Equal(t, []int{1, 2, 2}, []int{all[0].customers(), all[1].customers(), all[2].customers()})
 
-			// An older key has random letters in place of the bucket. It works if they happen to be a bucket of its
-			// installation, if nginx's map has a line with its last four characters, or without nginx.
+			// An older key has random letters in place of the bucket. It works if they happen to be its installation's, if the
+			// map has its last four characters, or without nginx.
 			const older = "svc_live_0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ2NnVJ7"
 			all[2].olderKey(older)
 			answers(right, older, http.StatusUnauthorized, "api_key_invalid")
@@ -221,8 +220,8 @@ func TestThreeInstallationsBehindNginx(t *testing.T) {
 					10*time.Millisecond)
 			}
 
-			// Only the installation that gets a client's unknown keys blocks it. Try up to three times, because unknown keys
-			// are counted by the minute.
+			// Only the installation that gets a client's unknown keys blocks it. They are counted by the minute, so try up to
+			// three times.
 			blocked := false
 			for try := 0; try < 3 && !blocked; try++ {
 				for range 45 {
@@ -240,7 +239,7 @@ func TestThreeInstallationsBehindNginx(t *testing.T) {
 	}
 }
 
-// shellPage has a section of the manual's page Grow: the commands to run, and the lines to add to the map in nginx.conf.
+// shellPage is a section of the manual's page Grow: its commands, and its lines for nginx.conf's map.
 type shellPage struct{ sh, nginx []string }
 
 func growPage(t *testing.T, section string) shellPage {

@@ -104,8 +104,8 @@ type volume struct {
 	}
 }
 
-// mountedSecrets writes the files of the pod's Secrets, with the modes that the user in the container sees. It maps their paths
-// in the container to those in the folder.
+// mountedSecrets writes the files of the pod's Secrets, with the modes that the container's user sees, and maps their paths to
+// those in the folder.
 func mountedSecrets(t *testing.T, objects []object, volumes []volume, c container) map[string]string {
 	t.Helper()
 	files, folder := map[string]string{}, t.TempDir()
@@ -124,7 +124,7 @@ func mountedSecrets(t *testing.T, objects []object, volumes []volume, c containe
 	return files
 }
 
-// helm runs a command on the chart as for Kubernetes 1.30. It skips the test if there is no helm.
+// helm runs a command on the chart as for Kubernetes 1.30, or skips the test without helm.
 func helm(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	program, err := exec.LookPath("helm")

@@ -129,8 +129,8 @@ var listFlags = []string{"--scopes", "--events", "--unavailable-types", "--trust
 
 var negativeNumber = regexp.MustCompile(`^-\d`)
 
-// normalizeArgs turns help into --help and --version into the command version, joins lists that the shell split, and marks
-// negative numbers as values.
+// normalizeArgs turns help into --help and --version into version, joins lists that the shell split, and marks negative numbers
+// as values.
 func normalizeArgs(args []string) []string {
 	switch {
 	case len(args) == 0:
@@ -155,8 +155,8 @@ func normalizeArgs(args []string) []string {
 	return out
 }
 
-// run returns the exit status: 0 on success, 1 if a well-formed command was refused or failed, 2 if the command line is wrong.
-// Results go to out; errors, logs and progress go to errs. A command that serves runs until the context ends.
+// run returns the exit status: 1 if a well-formed command failed, 2 if the command line is wrong. Results go to out, all else
+// to errs. A command that serves runs until the context ends.
 func run(ctx context.Context, args []string, env func(string) (string, bool), in io.Reader, out, errs io.Writer) int {
 	var c cli
 	exited := false

@@ -17,8 +17,8 @@ type completionCmd struct {
 	Shell string `arg:"" enum:"bash,zsh,fish" help:"bash, zsh or fish."`
 }
 
-// completionScripts make a shell run this program for each completion, with the line up to the cursor in COMP_LINE. If the
-// program prints no words, bash and zsh complete file names.
+// completionScripts make a shell run this program with the line up to the cursor in COMP_LINE. If it prints no words, bash and
+// zsh complete file names.
 var completionScripts = map[string]string{
 	"bash": `complete -o default -C storefront storefront
 `,
@@ -42,7 +42,7 @@ func (c *completionCmd) Run(s *invocation) error {
 	return err
 }
 
-// complete prints the words that can stand at the cursor, and reports whether a shell asked for them with COMP_LINE.
+// complete prints the words for the cursor, and reports whether a shell asked for them with COMP_LINE.
 func complete(application *kong.Node, env func(string) (string, bool), out io.Writer) (asked bool) {
 	line, _ := env("COMP_LINE")
 	if line == "" {
@@ -134,7 +134,7 @@ func flagNames(command *kong.Node, beginning string) []string {
 	return slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, beginning) })
 }
 
-// valuesOf returns the values that begin with a text, each after a prefix. In a list it completes the part after the last comma.
+// valuesOf returns the values that begin with a text, after a prefix. In a list it completes the part after the last comma.
 func valuesOf(v *kong.Value, prefix, beginning string) []string {
 	var values []string
 	switch {

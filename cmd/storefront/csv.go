@@ -44,8 +44,7 @@ func membersOf(object []byte) (all []member, err error) {
 	return all, nil
 }
 
-// csvTable writes JSON objects as CSV. A member that is an object has a column for each of its members (customer.name,
-// customer.email), empty if the object is null.
+// csvTable has a column for each member of a member that is an object (customer.name), empty if that is null.
 type csvTable struct {
 	*csv.Writer
 	columns map[string]int
@@ -61,7 +60,7 @@ func newCSV(w io.Writer, sample []byte) (*csvTable, error) {
 	return t, t.WriteAll([][]string{header})
 }
 
-// columnNames puts prefix before each name: "" for a whole object, "customer." for the object in its member customer.
+// columnNames puts prefix before each name: "" or, for the object in the member customer, "customer.".
 func columnNames(object []byte, prefix string) (names []string) {
 	members, _ := membersOf(object)
 	for _, m := range members {
@@ -102,7 +101,7 @@ func (t *csvTable) fill(row []string, object []byte, prefix string) error {
 	return err
 }
 
-// csvText returns texts without quotes, "" for null, a list of texts joined with commas, and other values as JSON.
+// csvText returns texts without quotes, "" for null, texts of a list joined with commas, and other values as JSON.
 func csvText(value json.RawMessage) string {
 	switch jsontext.Value(value).Kind() {
 	case 0, 'n':

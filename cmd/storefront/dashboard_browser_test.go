@@ -39,7 +39,7 @@ import (
 	"go.storefront.example/worker/signature"
 )
 
-// owners is the server of a store's owner. It verifies deliveries, and answers them with the status that the test sets.
+// owners is a store owner's server. It verifies deliveries, and answers the status that the test sets.
 type owners struct {
 	*httptest.Server
 	mu     sync.Mutex
@@ -157,7 +157,6 @@ func TestDashboardInABrowser(t *testing.T) {
 	b.press("Revoke key", "API keys")
 	b.shows(`//*[@role="status"][contains(., "revoked")]`)
 	b.see("keys-revoked")
-	// A slow processor makes the browser paint the first rows of a table early, if the page allows that.
 	slowdown := func(factor float64) step {
 		return order(emulation.SetCPUThrottlingRate, emulation.SetCPUThrottlingRateParams{Rate: factor})
 	}
@@ -208,7 +207,6 @@ func TestDashboardInABrowser(t *testing.T) {
 	b.shows(`//h1/span[normalize-space(.)="succeeded"]`)
 	b.see("delivery-succeeded")
 
-	// If the receiver fails, the page shows the attempt, the time of the next one, and when the webhook would be disabled.
 	o.set("", http.StatusInternalServerError)
 	newCustomer(t, said.URL, said.Key, "nadege@example.com")
 	failing := func() bool {
@@ -240,8 +238,7 @@ func TestDashboardInABrowser(t *testing.T) {
 	b.shows(`//p[contains(., "The shop's own server") and contains(., "has failed since")]`)
 	b.see("overview-failing")
 
-	// The owner sends waiting deliveries at once: those of a webhook on its page, then one on its own page, which shows each
-	// attempt without a reload.
+	// One webhook's waiting deliveries at once, then one on its own page, which shows each attempt without a reload.
 	b.run(mine("h3"))
 	b.heading(o.URL)
 	b.press("Send now", o.URL)
@@ -329,7 +326,7 @@ func TestDashboardInABrowser(t *testing.T) {
 	b.press("Deliveries", "Deliveries")
 	b.shows(`//td[contains(., "deleted")]`)
 	b.see("deliveries-all")
-	// The list shows new events without a reload. The search takes a text, and a period in the reader's time zone.
+	// The list shows new events without a reload. The period is in the reader's time zone.
 	newest := value[string](b, `document.getElementById("list").dataset.live`)
 	value[bool](b, `(() => { window.row = document.querySelector("tbody tr"); row.querySelector("a").focus(); getSelection().selectAllChildren(row.querySelector("time")); return true; })()`)
 	chosen := value[string](b, "getSelection().toString()")
@@ -424,7 +421,7 @@ func TestDashboardInABrowser(t *testing.T) {
 	b.heading("Please sign in")
 }
 
-// newLink returns an address below base that signs in to the dashboard, which the operator's listener at adminURL makes.
+// newLink returns an address below base that signs in to the dashboard at adminURL.
 func newLink(t *testing.T, adminURL, base string) string {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -468,8 +465,8 @@ func newCustomer(t *testing.T, url, key, email string) {
 	require.Equal(t, http.StatusCreated, answer.StatusCode)
 }
 
-// With STOREFRONT_SCREENSHOTS this saves the README's picture, dashboard.png. Copy it to server/dashboard when the look of the
-// pages changes.
+// With STOREFRONT_SCREENSHOTS this saves dashboard.png for the README. Copy it to server/dashboard when the pages' look
+// changes.
 func TestPictureOfTheDashboardInABrowser(t *testing.T) {
 	t.Parallel()
 	picture, err := os.Stat("../../server/dashboard/dashboard.png")
@@ -576,8 +573,8 @@ func TestDashboardInAFrameInABrowser(t *testing.T) {
 	b.picture("frame")
 }
 
-// The proxy neither keeps the Host header nor adds headers, as nginx with `proxy_pass http://127.0.0.1:8081`. Forms work in a
-// recent browser, which sends Sec-Fetch-Site, and in one from before 2023, which sends only Origin.
+// The proxy changes Host and adds no headers, as nginx with `proxy_pass http://127.0.0.1:8081`. Recent browsers send
+// Sec-Fetch-Site; those from before 2023 only Origin.
 func TestDashboardBehindAProxyInABrowser(t *testing.T) {
 	t.Parallel()
 	for name, older := range map[string]bool{"recent": false, "older": true} {

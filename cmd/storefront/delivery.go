@@ -99,7 +99,7 @@ func deliveryStatus(name string) *adminv1.Delivery_Status {
 	return adminv1.Delivery_Status(adminv1.Delivery_Status_value[name]).Enum()
 }
 
-// deliveryTable takes the names of webhooks by id. It shows the id of a deleted webhook, which has no name.
+// deliveryTable takes webhooks' names by id, and shows the id of a deleted one.
 func deliveryTable(names map[string]string) table[*adminv1.Delivery] {
 	return table[*adminv1.Delivery]{[]column[*adminv1.Delivery]{
 		{name: "ID", id: (*adminv1.Delivery).GetId},
@@ -121,7 +121,7 @@ type deliveryShowCmd struct {
 	ID string `arg:"" help:"The delivery's id, or a part of it."`
 }
 
-// delivery returns the store of the delivery with its id. The store may be that of the notices, which has no context.
+// delivery returns the store of a delivery; that of the notices has no context.
 func (c storeScoped) delivery(ctx context.Context, o admin.API, name string) (store, id string, err error) {
 	if store, err = c.storeOfName(ctx, o, name); err != nil {
 		return "", "", err

@@ -22,15 +22,14 @@ import (
 	"go.storefront.example/server/shop"
 )
 
-// demoSlug names the store for which dev makes its API key. The other store has a currency with decimals.
+// demoSlug is the store for which dev makes its API key. The other store's currency has decimals.
 const (
 	demoSlug     = "demo"
 	demoEuroSlug = "demo-eur"
 )
 
-// demoText has the requests that make the demo stores. The first is a shop in Douala whose prices, in francs, have no decimals;
-// the second, in Paris, is smaller and sells in euros. Buyers have an e-mail, a phone or both. The first store has each kind of
-// payment link: open and fixed ones that take payments, one that expires, one whose cap is reached, and a disabled one.
+// demoText has the requests that make the demo stores: a shop in Douala, whose prices in francs have no decimals, with each
+// kind of payment link, and a smaller one in Paris that sells in euros.
 //
 //go:embed demo.json
 var demoText []byte
@@ -48,8 +47,7 @@ type demoData struct {
 	Customers []request[storefrontv1.CreateCustomerRequest]
 }
 
-// demoOrder has indexes in the lists of customers, links and published products. Moves are changes of the order's status, such
-// as "pay".
+// demoOrder has indexes of customers, links and published products. Moves are changes of the status, such as "pay".
 type demoOrder struct {
 	Customer int
 	Link     *int
@@ -71,8 +69,8 @@ func (r *request[M]) UnmarshalJSON(text []byte) error {
 
 const demoDays = 45
 
-// demoClock is set by hand from the store's opening to today, so that each change happens at its time. The service's own rules
-// then set all dates and counts, and write the activity journal and the events.
+// demoClock moves from the store's opening to today, so that the service's own rules set all dates and counts, and write the
+// journal and the events.
 type demoClock struct{ at time.Time }
 
 func newDemoClock() *demoClock { return &demoClock{time.Now()} }
@@ -196,7 +194,7 @@ func (d demo) orders(ctx context.Context, all []demoOrder, products, links, cust
 			return fmt.Errorf("order %d: %w", i, err)
 		}
 		for _, move := range o.Moves {
-			// One second is much less than the time between two orders, so the clock never passes the current time.
+			// One second is much less than the time between two orders, so the clock stays in the past.
 			d.clock.advance(time.Second)
 			if _, err := d.shop.MoveOrder(ctx, recorded.GetId(), moves[move]); err != nil {
 				return fmt.Errorf("order %d: %w", i, err)

@@ -70,8 +70,7 @@ func (c *devCmd) start(s *invocation, data database, logger *slog.Logger) error 
 	if err := migrate(s.ctx, data, watcher{begin: func(db.Migration) {}, applied: func(db.Migration) {}}); err != nil {
 		return err
 	}
-	// Write dev's file without an address now, and again after dev has ended. A command that finds no address uses the database
-	// directly.
+	// A command that finds dev's file without an address, as now and after dev has ended, uses the database directly.
 	folder := &devFolder{path: c.Data}
 	if err := folder.write(); err != nil {
 		return err
@@ -117,7 +116,7 @@ func (c *devCmd) serve(s *invocation, handle *db.DB, data database, logger *slog
 		RequestsPerMinute: int(c.RateLimit),
 	}
 	group, ctx := errgroup.WithContext(s.ctx)
-	// Make the key only once the addresses are bound: a dev that cannot bind them must not revoke the key of an earlier start.
+	// A dev that cannot bind its addresses must not revoke the key of an earlier start.
 	group.Go(func() error {
 		return serve(ctx, config, deliveries, func(running *server.Server) error {
 			o := admin.New(handle, config.Options)
@@ -247,9 +246,8 @@ Ctrl-C stops it.
 	return err
 }
 
-// commands returns texts for the greeting: where commands can be run, how they call this program, and the flags of listen and
-// trigger. go run deletes the program that it builds, so the greeting then names go run, which works only in the clone's top
-// folder.
+// commands returns texts for the greeting: where commands run, how they call this program, and flags of listen and trigger. go
+// run deletes its program, so the greeting names go run, which works only in the clone's top folder.
 func (g greeting) commands(program string) (folder, command, listenFlags, triggerFlags string) {
 	goRun := strings.Contains(program, "go-build")
 	switch {

@@ -155,7 +155,7 @@ func TestDevsRateLimitCanBeChangedAndItsVariablesPasted(t *testing.T) {
 	}
 }
 
-// If other machines can reach --admin-addr and there is no token, dev serves neither admin services nor dashboard.
+// Unless there is a token, if other machines can reach --admin-addr.
 func TestDevKeepsTheOperatorsSideToThisMachine(t *testing.T) {
 	t.Parallel()
 	dev := startCommand(t, "}", "dev", "--addr", "127.0.0.1:0", "--admin-addr", "0.0.0.0:0", "--data", t.TempDir(), "-o", "json")

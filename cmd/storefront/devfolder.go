@@ -24,8 +24,7 @@ const (
 
 var devTargets = egress.Policy{AllowPrivate: true, AllowHTTP: true}
 
-// devFolder is the folder of a dev that runs or has run. Commands look for it in the current folder and those above, as git
-// looks for its repository.
+// devFolder is the folder of a dev that runs or has run. Commands look for it as git looks for its repository.
 type devFolder struct {
 	// AdminURL is the address of dev's admin services in its last run; "" if it served none.
 	AdminURL string `json:"adminUrl"`
@@ -36,7 +35,7 @@ type devFolder struct {
 	isRunning bool
 }
 
-// findDev returns nil if there is no dev folder, or if the current folder has a storefront.db that is not dev's.
+// findDev returns nil without a dev folder, or if the current folder has a storefront.db that is not dev's.
 func findDev() *devFolder {
 	if exists(devDatabase) && !exists(devFile) {
 		return nil
@@ -59,8 +58,8 @@ func findDev() *devFolder {
 	}
 }
 
-// readDev returns nil if devFile is missing, or if devFile or devDatabase is a link or another user's. Otherwise a command
-// could send its token to an address that another user wrote into the file.
+// readDev returns nil if devFile is missing, or if devFile or devDatabase is a link or another user's, who could otherwise be
+// sent the token.
 func readDev(path string) *devFolder {
 	file := filepath.Join(path, devFile)
 	for _, part := range []string{file, filepath.Join(path, devDatabase)} {
@@ -101,15 +100,14 @@ func (d database) isDevDatabase() bool {
 	return embedded && filepath.Base(path) == devDatabase && readDev(filepath.Dir(path)) != nil
 }
 
-// usesDevFolder reports whether a command uses dev's folder when the user names no database or server. server, worker and
-// migrate use storefront.db in the current folder instead.
+// usesDevFolder reports whether a command uses dev's folder by default. server, worker and migrate use storefront.db in the
+// current folder.
 func usesDevFolder(k *kong.Context) bool {
 	command, _, _ := strings.Cut(k.Command(), " ")
 	return !slices.Contains([]string{"server", "worker", "migrate"}, command)
 }
 
-// selectDev tells the user on standard error which dev folder the command uses. It returns nil if the command uses another
-// database or server.
+// selectDev tells the user which dev folder the command uses, or returns nil for another database or server.
 func (s *invocation) selectDev(k *kong.Context, found *devFolder) *devFolder {
 	if found == nil {
 		return nil
@@ -139,7 +137,7 @@ func (s *invocation) printMessage(text string) { _, _ = fmt.Fprintln(s.errs, "st
 var errNoDev = errors.New("there is no `storefront dev` in this folder or above: start one, or name a server's operator's " +
 	"listener with --admin-url")
 
-// runningDev returns the folder of the dev that runs, or an error that says why commands cannot use one.
+// runningDev returns the folder of the dev that runs, or why commands cannot use one.
 func (s *invocation) runningDev(token string) (*devFolder, error) {
 	found := findDev()
 	switch {

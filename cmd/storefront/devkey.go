@@ -35,8 +35,8 @@ type devKey struct {
 	expiresAt time.Time
 }
 
-// apiKey returns the key of the previous start, so that programs that use it continue to work. Without a usable key, or with
-// --new-key, it revokes earlier keys and stores a new one.
+// apiKey keeps the previous start's key, so that programs go on working. Without a usable key, or with --new-key, it revokes
+// earlier keys and stores a new one.
 func (c *devCmd) apiKey(ctx context.Context, s *invocation, handle *db.DB, o admin.API, storeID string) (devKey, error) {
 	path := filepath.Join(c.Data, devKeyFile)
 	key, problem, err := keptKey(ctx, handle, storeID, path)
@@ -62,7 +62,7 @@ func (c *devCmd) apiKey(ctx context.Context, s *invocation, handle *db.DB, o adm
 	return key, nil
 }
 
-// keptKey reads a store's API key. problem says why it cannot be used. Without a file, key and problem are empty.
+// keptKey reads a store's API key; problem says why it cannot be used. Without a file both are empty.
 func keptKey(ctx context.Context, handle *db.DB, storeID, path string) (key devKey, problem string, err error) {
 	info, err := os.Lstat(path)
 	switch {

@@ -6,8 +6,8 @@ import (
 	"net/http"
 )
 
-// devLog writes most lines of level info at level debug, because they report requests of commands and open pages and would hide
-// the events that dev prints. It keeps the level of the lines that isForPerson names.
+// devLog lowers info lines to debug, because they report requests of commands and open pages and would hide the events that dev
+// prints; except those that isForPerson names.
 type devLog struct{ slog.Handler }
 
 func (h devLog) Handle(ctx context.Context, line slog.Record) error {
@@ -24,8 +24,7 @@ func (h devLog) WithAttrs(attrs []slog.Attr) slog.Handler { return devLog{h.Hand
 
 func (h devLog) WithGroup(name string) slog.Handler { return devLog{h.Handler.WithGroup(name)} }
 
-// isForPerson reports whether an info line is about a request of the API, an attempt, a refused request or a form of the
-// dashboard.
+// isForPerson is true for a request of the API, an attempt, a refused request or a form of the dashboard.
 func isForPerson(line slog.Record) (keep bool) {
 	switch line.Message {
 	case "request", "attempt":

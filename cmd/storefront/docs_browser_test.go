@@ -26,7 +26,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// keepsToItself fails the test if a page requests another origin, breaks its security policy, or logs an error.
+// keepsToItself fails if a page requests another origin, breaks its security policy, or logs an error.
 func (b *browser) keepsToItself(origins ...string) {
 	b.t.Helper()
 	own := []string{"data:"}
@@ -55,7 +55,7 @@ func (b *browser) keepsToItself(origins ...string) {
 	b.run(order(wire.Enable, wire.EnableParams{}), order(log.Enable, cdp.Empty{}))
 }
 
-// top returns the distance of an element from the top of the window in pixels, once the element has stopped moving.
+// top returns an element's distance from the window's top in pixels, once it has stopped moving.
 func (b *browser) top(selector string) float64 {
 	b.t.Helper()
 	return value[float64](b, fmt.Sprintf(`new Promise((done) => {
@@ -88,8 +88,8 @@ const cutOff = `[...document.querySelectorAll("pre")].filter((p) => p.scrollWidt
 var shownSample = regexp.MustCompile(
 	`(?s)data-language="(\w+)" data-sample="(\w+)"><div class="code"><pre[^>]*><code>(.*?)</code>`)
 
-// copiesAndRuns requires that every button copies the text on the page, and runs the copied curl samples that need only a key.
-// Tests of the guide run the others.
+// copiesAndRuns requires that every button copies the text on the page, and runs the curl samples that need only a key. Tests
+// of the guide run the others.
 func (b *browser) copiesAndRuns(docs, key string) {
 	b.t.Helper()
 	copied := map[string]string{}
@@ -159,8 +159,7 @@ func TestTheReferenceInABrowser(t *testing.T) {
 	}
 	b.run(chromedp.EmulateViewport(1280, 900), order(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{}))
 
-	// A link with a fragment, such as #errors, opens the page at that section. Links for an earlier version of the page do so
-	// too.
+	// Also links for an earlier version of the page.
 	for to, id := range map[string]string{
 		"errors": "errors", "lists-and-syncs": "lists-and-syncs", "enablePaymentLink": "enablePaymentLink", "updateProduct.priceAmount": "updateProduct.priceAmount",
 		"tag/Webhooks/operation/paymentLinkPaidEvent": "paymentLinkPaidEvent", "section/Rate-limits": "rate-limits",

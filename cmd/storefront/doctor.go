@@ -90,7 +90,7 @@ func accepted(set *settings, command string) error {
 }
 
 func (c *doctorCmd) databases(ctx context.Context, buckets tenant.Buckets) []doctor.Finding {
-	// Read the keys before the database is opened, because on SQLite the key is in a file beside the database.
+	// On SQLite the key is in a file beside the database, so read the keys before that is opened.
 	keys := c.keys(c.DatabaseURL)
 	used := doctor.Used(c.DatabaseURL)
 	handle, reached := doctor.Open(ctx, db.Config{

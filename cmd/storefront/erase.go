@@ -67,7 +67,7 @@ var logReaders = map[string]string{
 	db.ReaderOther: "the request or program that reads the database as it was",
 }
 
-// confirm asks the person at the terminal to type yes. Without a terminal it fails, so programs must set --yes.
+// confirm asks the person to type yes. Without a terminal it fails, so programs must set --yes.
 func (s *invocation) confirm(warning string) error {
 	if w, ok := s.in.(io.Writer); !ok || !isTerminal(w) {
 		return errors.New(warning + "; nothing was changed: say --yes to do it")

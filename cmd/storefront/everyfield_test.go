@@ -18,8 +18,8 @@ import (
 	"go.storefront.example/server/transfer/transfertest"
 )
 
-// filled returns two objects of a kind with a distinct value in every field. updates has other values for the same ids; it is
-// empty for orders, which cannot be updated.
+// filled returns two objects with a distinct value in every field. updates has other values for them; none for orders, which
+// cannot be updated.
 func filled(kind string) (objects, updates []proto.Message) {
 	var f transfertest.Filler
 	for range 2 {
@@ -80,8 +80,7 @@ func write(t *testing.T, name, text string) (path string) {
 	return path
 }
 
-// Also fields that will be added, from lines of JSON, the CSV of a list, and the CSV of an export. With --update it stores
-// every field that can change.
+// Also fields that will be added, from JSON, a list's CSV, and an export's.
 func TestAnImportKeepsEveryField(t *testing.T) {
 	t.Parallel()
 	for _, database := range dbtest.Databases() {

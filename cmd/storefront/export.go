@@ -48,7 +48,7 @@ const (
 	csvFormat    = "storefront-export/1 csv"
 )
 
-// manifest describes an export and lists its files. It is written last: an export without it is incomplete.
+// manifest describes an export. It is written last: an export without it is incomplete.
 type manifest struct {
 	Format string `json:"format"`
 	Store  struct {
@@ -71,7 +71,7 @@ type exportedFile struct {
 	SHA256 string `json:"sha256"`
 }
 
-// exportNotes say what an export lacks and what an import leaves out. secretNotes replace them in an export with secrets.
+// exportNotes say what an export lacks and an import leaves out; secretNotes are those with secrets.
 var (
 	exportNotes = []string{
 		"webhooks are without their secrets and keys without their texts: an import takes neither; register and create them again",
@@ -88,7 +88,7 @@ var (
 
 const lacking = "idempotency keys, refused requests, usage tallies, sessions, resends and receipts of forgettings are not in an export"
 
-// rowMessages has the message of each kind's rows. Its fields are the columns of the kind's CSV file.
+// rowMessages has each kind's message, whose fields are the columns of its CSV file.
 var rowMessages = map[string]proto.Message{
 	"store": &adminv1.ExportedStore{}, "products": &storefrontv1.Product{}, "customers": &storefrontv1.Customer{},
 	"links": &storefrontv1.PaymentLink{}, "orders": &storefrontv1.Order{}, "webhooks": &adminv1.Webhook{}, "keys": &adminv1.Key{},

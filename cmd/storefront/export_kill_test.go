@@ -34,7 +34,7 @@ func TestAnExportAndItsImportAreStoppedAnywhere(t *testing.T) {
 			defer func() { require.NoError(t, d.Close()) }()
 			folder := filepath.Join(t.TempDir(), "export")
 
-			// stop sends the signal a moment after begun() is true. It returns true if the command has succeeded nevertheless.
+			// stop sends the signal a moment after begun() is true, and returns true if the command has succeeded nevertheless.
 			stop := func(i installation, signal os.Signal, begun func() bool, args ...string) bool {
 				t.Helper()
 				c := i.command("storefront", args...)

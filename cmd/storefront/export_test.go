@@ -146,8 +146,7 @@ func (r *reader) all() map[string]string {
 	return answers
 }
 
-// dinars creates two stores: souk, whose currency has three decimals, and kuna, whose currency and country are no longer valid
-// for a new store.
+// dinars creates souk, whose currency has three decimals, and kuna, whose currency and country a new store may not have.
 func dinars(t *testing.T, url string) {
 	t.Helper()
 	handle, err := hook.Open(t.Context(), db.Config{URL: url})
@@ -178,8 +177,7 @@ func dinars(t *testing.T, url string) {
 	}
 }
 
-// Stores with francs, euros and dinars move to the other database and back, as folder and as archive, on the database and
-// through a server.
+// From each database to the other and back, as folder and as archive, and through a server.
 func TestAnExportAnswersEveryGETAfterItsImport(t *testing.T) {
 	t.Parallel()
 	for _, way := range [][2]string{{dbtest.SQLite, dbtest.SQLite}, {dbtest.SQLite, dbtest.Postgres},
@@ -244,7 +242,6 @@ func TestAnExportForPeople(t *testing.T) {
 	require.Contains(t, said, "is for people")
 }
 
-// The next export removes the files of a killed one. An export refuses a name that is taken.
 func TestAnExportIsWholeOrNotThere(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t, dbtest.SQLite)
@@ -376,7 +373,7 @@ func (e exportOf) folder(t *testing.T) string {
 	return folder
 }
 
-// archive writes the files in names in this order, and then the entries in further with zeros as content.
+// archive writes the files in names in this order, and then further with zeros as content.
 func (e exportOf) archive(t *testing.T, names []string, further ...*tar.Header) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "a"+archiveSuffix)
@@ -505,8 +502,7 @@ func TestAnExportIsWhatItsManifestLists(t *testing.T) {
 	out, _ := command(t, 0, "store", "list", "--database-url", target, "-o", "json")
 	require.Equal(t, "[]\n", out, "nothing was stored")
 
-	// An import ignores the files that operating systems leave in folders. It accepts a person's archive with the files in
-	// reverse order.
+	// Operating systems leave files in folders, and a person's archive may be in any order.
 	slices.Reverse(all)
 	for i := range all {
 		all[i] = "./" + all[i]
@@ -523,8 +519,7 @@ func TestAnExportIsWhatItsManifestLists(t *testing.T) {
 	}
 }
 
-// A small archive may unpack to 128 MiB, which an import refuses without allocating it. Not parallel, because it measures
-// memory.
+// A small archive may unpack to 128 MiB. Not parallel, because it measures memory.
 func TestALargeFileNeedsLittleMemory(t *testing.T) {
 	const size, mostAllocated = 128 << 20, 64 << 20
 	target := dbtest.URL(t, dbtest.SQLite)

@@ -34,8 +34,7 @@ func newPair(t *testing.T) pair {
 	require.NoError(t, err)
 	require.NoError(t, d.Migrate(t.Context(), func(db.Migration) {}))
 	standby := dbtest.Standby(t, primary)
-	// Set synchronous_standby_names only after copying the primary: a promoted standby with this setting would wait for another
-	// server.
+	// With this setting a copied and promoted standby would wait for another server.
 	for _, query := range []string{"ALTER SYSTEM SET synchronous_standby_names = '*'", "SELECT pg_reload_conf()"} {
 		_, err = d.Writer().Exec(query)
 		require.NoError(t, err)
@@ -209,8 +208,7 @@ func TestAWriteThatTheStandbyDoesNotConfirmIsNotAcknowledged(t *testing.T) {
 	}
 	require.NoError(t, p.standby.Crash(t.Context()))
 	for name, write := range writes {
-		// The client gives up while its commit waits for the standby. The server then reports a commit that the standby does
-		// not have.
+		// The client gives up while its commit waits for the standby, and the server reports a commit that the standby lacks.
 		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 		err := write(ctx)
 		cancel()

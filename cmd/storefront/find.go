@@ -38,7 +38,7 @@ func (c storeScoped) storeOf(ctx context.Context, o admin.API) (string, error) {
 	return store.GetSlug(), err
 }
 
-// storeNamed returns the store with a slug or id, or else the only store, and a context for calls about it.
+// storeNamed returns the store with a slug or id, or else the only one, and a context for its calls.
 func storeNamed(ctx context.Context, o admin.API, name string) (context.Context, *storefrontv1.Store, error) {
 	if name == "" {
 		store, err := onlyStore(ctx, o)
@@ -95,12 +95,10 @@ func (c storeScoped) storeOfName(ctx context.Context, o admin.API, name string) 
 	return c.storeOf(ctx, o)
 }
 
-// resolver finds the object that name refers to. A store of "" means any store, for an id; the returned store may then be ""
-// too.
+// resolver finds the object that name refers to. A store of "" means any, for an id; the returned store may then be "" too.
 type resolver func(ctx context.Context, o admin.API, store, name string) (inStore, id string, err error)
 
-// resolve takes an id, a reference, a slug or another name. It returns the context of the object's store, or ctx if the store
-// is not known because name is an id.
+// resolve returns the context of the named object's store, or ctx if name is an id and the store is not known.
 func (c storeScoped) resolve(ctx context.Context, o admin.API, name string, resolve resolver) (context.Context, string, error) {
 	store, err := c.storeOfName(ctx, o, name)
 	if err != nil {
@@ -131,7 +129,7 @@ var (
 	deliveryName = named(adminv1.ResolveNameRequest_DELIVERY)
 )
 
-// webhookName resolves an id or a URL. It fails if two webhooks of the store share the URL.
+// webhookName resolves an id or a URL, and fails if two webhooks share the URL.
 func webhookName(ctx context.Context, o admin.API, store, name string) (inStore, id string, err error) {
 	if isID(name) {
 		return store, name, nil
@@ -150,7 +148,7 @@ func webhooksOf(ctx context.Context, o admin.API, store string) ([]*adminv1.Webh
 		admin.API.ListWebhooks, (*adminv1.ListWebhooksResponse).GetWebhooks)
 }
 
-// keyName resolves an id, a name or a hint, among the active keys first. It fails if several keys remain.
+// keyName resolves an id, a name or a hint, among active keys first, and fails if several remain.
 func keyName(ctx context.Context, o admin.API, store, name string) (inStore, id string, err error) {
 	if isID(name) {
 		return store, name, nil
@@ -178,7 +176,7 @@ func keysOf(ctx context.Context, o admin.API, store string) ([]*adminv1.Key, err
 		admin.API.ListKeys, (*adminv1.ListKeysResponse).GetKeys)
 }
 
-// findSession finds the session or link whose id begins or ends with part, in all stores if store is empty.
+// findSession finds the session or link whose id begins or ends with part, in all stores if store is "".
 func findSession(ctx context.Context, o admin.API, store, part string) (*adminv1.Session, error) {
 	in := &adminv1.ListSessionsRequest{Store: store}
 	all, err := collect(ctx, o, 0, in, func(size *int32, token string) { in.PageSize, in.PageToken = size, token },
@@ -191,7 +189,7 @@ func findSession(ctx context.Context, o admin.API, store, part string) (*adminv1
 
 const minPartOfID = 8
 
-// isNamed reports whether name equals one of the item's names, or is the beginning or end of its id.
+// isNamed reports whether name is one of the item's names, or the beginning or end of its id.
 func isNamed[Item interface{ GetId() string }](item Item, name string, names ...func(Item) string) bool {
 	for _, nameOf := range names {
 		if nameOf(item) == name {
@@ -202,8 +200,8 @@ func isNamed[Item interface{ GetId() string }](item Item, name string, names ...
 	return len(part) >= minPartOfID && (strings.HasPrefix(item.GetId(), part) || strings.HasSuffix(item.GetId(), part))
 }
 
-// exactlyOne returns the item to which name refers; if there are several, the error lists their ids. command is the command
-// that lists them, such as "webhook", and identifiers is what name can be, such as "id or URL".
+// exactlyOne fails with the ids of all items if there are several. command, such as "webhook", lists them, and identifiers is
+// what name can be, such as "id or URL".
 func exactlyOne[Item interface{ GetId() string }](command, identifiers, store, name string, all []Item,
 	names ...func(Item) string) (found Item, err error) {
 	var ids []string

@@ -50,8 +50,7 @@ func (c *healthCmd) Run(s *invocation) error {
 	return err
 }
 
-// version and commit are set by a release's -ldflags "-X main.version=… -X main.commit=…". Otherwise they come from the Go
-// command's build information.
+// version and commit are set by a release's -ldflags "-X main.version=… -X main.commit=…", or come from the build information.
 var version, commit string
 
 type versionCmd struct{}

@@ -9,8 +9,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// helpFiles has the texts that --help shows before a command's flags. In order.txt, the text for order pay is below the line "#
-// order pay".
+// helpFiles has the texts before a command's flags in --help: that for order pay is in order.txt, below "# order pay".
 //
 //go:embed help
 var helpFiles embed.FS
@@ -49,8 +48,8 @@ type helpCmd struct {
 	Command []string `arg:"" optional:"" help:"The command, such as order pay."`
 }
 
-// describe adds the default and the possible values. For a secret it names the variable and the file, because every user of the
-// machine can read the command line.
+// describe adds the default and the possible values. For a secret it names the variable and the file, because every user can
+// read the command line.
 func describe(v *kong.Value) string {
 	text := v.Help
 	if name := variable(v.Name); v.Tag.Has(secretTag) {

@@ -139,7 +139,7 @@ func (c *importCmd) Run(s *invocation) error {
 	})
 }
 
-// report prints the result of an import that ended with err, and returns an error of one line for the user.
+// report prints the result of an import that ended with err, and returns an error of one line.
 func (c *importCmd) report(s *invocation, done *importfile.Report, err error) error {
 	var fileErr *importfile.FileError
 	refused, bad := errors.AsType[*importfile.BadLinesError](err)
@@ -209,7 +209,7 @@ func (c *importCmd) summary(w io.Writer, done *importfile.Report, written string
 	return err
 }
 
-// remarks prints why lines are bad, which columns were read, what was left out, and which products the store lacks.
+// remarks prints why lines are bad, which columns were read, what was left out, and which products are missing.
 func (c *importCmd) remarks(w io.Writer, done *importfile.Report) {
 	for i, p := range done.Problems {
 		if i == maxShown {

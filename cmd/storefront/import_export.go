@@ -115,8 +115,8 @@ func exportedStore(files exportFiles) (*adminv1.ExportedStore, error) {
 	return store, apijson.Unmarshal(text, store)
 }
 
-// reportExport prints how many rows of each kind were stored and left out. Without -o json it also names the webhooks and keys
-// that were not imported.
+// reportExport prints the numbers of stored and left out rows of each kind and, without -o json, the webhooks and keys that
+// were not imported.
 func (c *importCmd) reportExport(s *invocation, m manifest, done []kindResult) error {
 	if s.json {
 		return s.printValue(done)

@@ -26,19 +26,19 @@ import (
 
 const stuckAt = 2750
 
-// stuckTitle is the title of an item at which the database hangs, after the order and before the end of the batch.
+// stuckTitle is an item at which the database hangs, after the order and before the end of the batch.
 const stuckTitle = "Stuck here"
 
-// stick creates a trigger, by the kind of database, on which storing an item with stuckTitle hangs. stuck reports whether a
-// statement hangs, and loosen removes the trigger.
+// stick creates, by the kind of database, a trigger that hangs at stuckTitle. stuck reports whether a statement hangs, and
+// loosen removes the trigger.
 var stick = map[string]func(t *testing.T, d *db.DB) (stuck func() bool, loosen func()){
 	dbtest.SQLite: func(t *testing.T, d *db.DB) (func() bool, func()) {
 		// The trigger counts for hours. Its count ends with the process of the import.
 		_, err := d.Writer().ExecContext(t.Context(), `CREATE TRIGGER stuck AFTER INSERT ON order_items WHEN NEW.title = '`+stuckTitle+`' BEGIN
  SELECT count(*) FROM (WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n LIMIT 1000000000000); END`)
 		require.NoError(t, err)
-		// SQLite does not show whether a statement hangs. stuck returns true if the earlier batches are stored, and for a
-		// second no other process could write.
+		// SQLite does not show a hanging statement, so stuck waits until the earlier batches are stored and nobody could write
+		// for a second.
 		since := time.Now()
 		stuck := func() bool {
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
@@ -95,8 +95,8 @@ func journaled(t *testing.T, d *db.DB) int {
 	return sum
 }
 
-// TestAnImportThatIsKilledIsContinued kills imports in the middle of a batch and at random times, and runs them again. In the
-// end every row is stored once.
+// TestAnImportThatIsKilledIsContinued kills imports in a batch and at random times, and runs them again. Every row is stored
+// once.
 func TestAnImportThatIsKilledIsContinued(t *testing.T) {
 	t.Parallel()
 	need.Heavy(t, "it kills imports")
@@ -126,8 +126,8 @@ func TestAnImportThatIsKilledIsContinued(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "orders.csv")
 			require.NoError(t, os.WriteFile(file, lines.Bytes(), 0o600))
 
-			// kill calls at() and then kills the import. It requires that stored counts and rows agree, and returns how many
-			// orders are stored.
+			// kill calls at() and kills the import. It requires that counts and rows agree, and returns the number of stored
+			// orders.
 			kill := func(at func()) int {
 				t.Helper()
 				c := i.command("storefront", "import", "--store", "s", "orders", file)

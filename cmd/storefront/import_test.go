@@ -59,7 +59,7 @@ func TestImportEscapesWhatItShows(t *testing.T) {
 	require.Contains(t, load("customers", "{\"\\u009b2J\":1}\n"), `\u009b2J is not a known field ("1"): line 1`)
 }
 
-// An order may be larger than a request to a server may be. An import on the database stores it.
+// An import on the database stores it.
 func TestImportNamesTheLineThatIsTooLargeForAServer(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t, dbtest.SQLite)
@@ -131,7 +131,7 @@ func TestAKilledImportLeavesNoFiles(t *testing.T) {
 	in, err := c.StdinPipe()
 	require.NoError(t, err)
 	require.NoError(t, c.Start())
-	// Write more than a pipe can hold, so that the import has begun to read when Write returns.
+	// More than a pipe holds, so that the import has begun to read when Write returns.
 	_, err = in.Write(bytes.Repeat([]byte("title,price\n"), 100_000))
 	require.NoError(t, err)
 	require.NoError(t, c.Process.Kill())
@@ -139,8 +139,7 @@ func TestAKilledImportLeavesNoFiles(t *testing.T) {
 	require.Empty(t, namesIn(t, temporary))
 }
 
-// --encoding, --time-zone and --date-format have the same effect on the database and through a server, in a dry run, from a
-// file and from standard input.
+// On the database and through a server, in a dry run, from a file and from standard input.
 func TestImportReadsTextsAsTheFlagsSay(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

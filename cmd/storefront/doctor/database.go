@@ -68,8 +68,8 @@ func open(ctx context.Context, c db.Config) (*db.DB, Finding) {
 	return d, ok("reached")
 }
 
-// URL checks that pg_dump and psql read the URL as this program does, because the manual backs up with pg_dump. The finding
-// does not show the URL, which may contain a password.
+// URL checks that pg_dump and psql read the URL as this program does, because the manual backs up with pg_dump. The URL, which
+// may contain a password, is not shown.
 func URL(text string) Finding {
 	read := db.ReadByLibpq(text)
 	var f Finding
@@ -121,8 +121,7 @@ var checks = []struct {
 	{name: "shards", postgres: true, tables: true, run: shards},
 }
 
-// Database checks the open database d. If d is nil or its schema is not current, it checks only that the secret keys are valid
-// and skips the checks that read tables.
+// Database checks an open database. If it is nil or its schema is not current, it checks only the secret keys.
 func Database(ctx context.Context, d *db.DB, inst Installation) []Finding {
 	var found []Finding
 	readable := d != nil
@@ -334,8 +333,8 @@ func Used(databaseURL string) bool {
 	return used && err == nil // another check reports files that cannot be opened
 }
 
-// deliveries judges by how long deliveries are due. If no other client uses the database, as after a restore, a long wait is
-// only a warning.
+// deliveries judges by how long deliveries are due. A long wait is only a warning if no other client uses the database, as
+// after a restore.
 func deliveries(ctx context.Context, d *db.DB, inst Installation) Finding {
 	const remedy = "start `storefront worker`, or see its log for why it does not deliver"
 	stuck := func(format string, args ...any) Finding {
@@ -388,8 +387,7 @@ func listening(ctx context.Context, d *db.DB) string {
 	return fmt.Sprintf("; workers listening: %d", n)
 }
 
-// manyDeadRows make scans slow. A snapshot younger than longTransaction causes a warning only with as many dead rows and later
-// transactions.
+// manyDeadRows make scans slow. Only with as many, and later transactions, does a snapshot younger than longTransaction warn.
 const manyDeadRows = 100_000
 
 func snapshots(ctx context.Context, d *db.DB, _ Installation) Finding {
@@ -480,7 +478,7 @@ func secrets(ctx context.Context, d *db.DB, inst Installation) Finding {
 	return ok("opens the secrets of %s", plural(total, "webhook"))
 }
 
-// counts compares the stored counts of some random stores with their rows, unless too many row deltas wait to be folded.
+// counts compares the stored counts of some random stores with their rows, unless too many row deltas wait.
 func counts(ctx context.Context, d *db.DB, _ Installation) Finding {
 	c := count.New(d)
 	waiting, err := c.PendingDeltas(ctx, manyRowDeltas)
@@ -543,7 +541,7 @@ func forgettings(ctx context.Context, d *db.DB, _ Installation) Finding {
 	return ok("none fails")
 }
 
-// buckets looks for stores whose bucket belongs to another installation, to which a proxy sends their keys in vain.
+// buckets looks for stores whose keys a proxy sends to another installation.
 func buckets(ctx context.Context, d *db.DB, inst Installation) Finding {
 	if inst.Buckets == "" {
 		return Finding{}

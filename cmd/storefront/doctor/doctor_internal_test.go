@@ -341,8 +341,7 @@ func TestStoresInBucketsOfOthers(t *testing.T) {
 		found := buckets(t.Context(), d, about)
 		requireFinding(t, found, Warn, "of 1 store to other installations, .* 00-Kz,Lq: elsewhere in L0$", "Moving buckets")
 		require.Contains(t, Database(t.Context(), d, about), withCheck("buckets", found))
-		// A store was moved to another installation and is to be deleted here. The finding does not count the store, because its
-		// keys are now keys of the other installation.
+		// A store that was moved away and is to be deleted here does not count: its keys are the other installation's.
 		_, err := d.Writer().Exec("UPDATE stores SET delete_at = $1 WHERE id = $2", d.Now(), elsewhere)
 		require.NoError(t, err)
 		requireFinding(t, buckets(t.Context(), d, about), OK, "", "")

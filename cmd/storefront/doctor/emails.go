@@ -12,15 +12,15 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// SQL conditions that are true for every e-mail that validate.Email might refuse or change, and for few others.
+// SQL conditions for every e-mail that validate.Email might refuse or change, and for few others.
 const (
 	unusualPostgres = `email ~ '[^a-z0-9.@+-]|--|[.@]-|-[.@]' OR length(email) > 64`
 	unusualSQLite   = `email GLOB '*[^a-z0-9.@+-]*' OR email LIKE '%--%' OR email LIKE '%.-%' OR email LIKE '%@-%' OR email LIKE '%-.%' ` +
 		`OR email LIKE '%-@%' OR length(email) > 64`
 )
 
-// emails counts the customers whose e-mail an older rule allowed. The service still shows such an e-mail, but refuses it in a
-// request, or takes the buyer for a new customer.
+// emails counts customers whose e-mail an older rule allowed. The service shows it, but refuses it in a request, or takes the
+// buyer for a new customer.
 func emails(ctx context.Context, d *db.DB, _ Installation) Finding {
 	condition := unusualPostgres
 	if d.Dialect() == dialect.SQLite {

@@ -21,8 +21,8 @@ var tablesFromOutside = []string{"stores", "products", "customers", "orders", "o
 var namesOfRows = [][2]string{{"stores", "slug"}, {"products", "slug"}, {"orders", "reference"}, {"payment_links", "code"},
 	{"api_keys", "name"}}
 
-// ids looks for what releases up to 2026-09 let in: ids that the service reserves, ids that rows of two stores share, and names
-// in the form of an id.
+// ids looks for what releases up to 2026-09 let in: reserved ids, ids that rows of two stores share, and names in the form of
+// an id.
 func ids(ctx context.Context, d *db.DB, _ Installation) Finding {
 	limited, cancel := context.WithTimeout(ctx, compareTime)
 	defer cancel()

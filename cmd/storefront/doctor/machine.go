@@ -103,8 +103,7 @@ func tokenFinding(token string) Finding {
 
 const (
 	tightBytes = 64 << 20
-	// lowBytes is the free space below which the check warns. For a larger database it is the database's size, which a backup
-	// needs.
+	// lowBytes is the free space below which the check warns; a larger database needs its own size for a backup.
 	lowBytes = 1 << 30
 )
 
@@ -137,7 +136,7 @@ func quoted(path string) string {
 	return path
 }
 
-// space checks the disk of the database file at path. free returns the free bytes on the disk of a folder.
+// space checks the disk of the file at path. free returns the free bytes on a folder's disk.
 func space(path string, free func(folder string) (uint64, error)) Finding {
 	const remedy = "make room on that disk, or move the database to a larger one"
 	info, err := os.Stat(path)
@@ -201,7 +200,7 @@ func AdminAddr(ctx context.Context, addr string) Finding {
 	}))
 }
 
-// address listens on addr for a moment. If something else listens there, it sends GET path, and isService judges the answer.
+// address listens on addr for a moment. If something else does, it sends GET path, and isService judges the answer.
 func address(ctx context.Context, flag, addr, path string, isService func(status int, body []byte) bool) Finding {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
 	switch {

@@ -62,8 +62,8 @@ func nodesFinding(all []shard.Health) Finding {
 	return ok("%s, citus %s on each", plural(len(all), "node"), all[0].Extension)
 }
 
-// shards checks that tables are where they should be, with foreign keys and triggers, and that failed moves of shards left
-// nothing. It returns no finding if no table is distributed.
+// shards checks the places of tables, their foreign keys and triggers, and that failed moves of shards left nothing. It returns
+// no finding if no table is distributed.
 func shards(ctx context.Context, d *db.DB, _ Installation) Finding {
 	cluster, sharded, err := shardedBy(ctx, d)
 	if err != nil || !sharded {
