@@ -1,7 +1,6 @@
 package worker
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
@@ -37,10 +36,10 @@ func TestSecretsAreFoundNowhere(t *testing.T) {
 			var log lines
 			m := in.newMerchant("atelier")
 			apiKey := "svc_live_" + strings.Repeat("Canary", 7)
-			m.change(func(ctx context.Context, tx *ent.Tx) error {
+			m.change(func(c *hook.Change) error {
 				sum := sha256.Sum256([]byte(apiKey))
-				return tx.ApiKey.Create().SetStoreID(m.id).SetName("till").SetFingerprint(sum[:]).SetHint("svc_live_…nary").
-					SetScopes([]string{"store:read"}).SetCreatedAt(hook.Time(ctx)).Exec(ctx)
+				return c.Tx.ApiKey.Create().SetStoreID(m.id).SetName("till").SetFingerprint(sum[:]).SetHint("svc_live_…nary").
+					SetScopes([]string{"store:read"}).SetCreatedAt(c.Time()).Exec(c)
 			})
 			good, bad, slow, broken := m.newWebhook(), m.newWebhook(), m.newWebhook(), m.newWebhook()
 			in.receiver.answers(func(r request) int {

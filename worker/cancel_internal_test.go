@@ -1,7 +1,6 @@
 package worker
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -13,7 +12,6 @@ import (
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/queue"
-	"go.storefront.example/gen/ent"
 )
 
 // Two workers move each delivery once and send none, and deliver an event of another store meanwhile.
@@ -23,8 +21,8 @@ func TestRunningWorkersCancelALargeBacklog(t *testing.T) {
 	forEach(t, func(t *testing.T, in *installation) {
 		m, other := in.newMerchant("atelier"), in.newMerchant("elsewhere")
 		disabled, enabled := m.newWebhook(), other.newWebhook()
-		m.change(func(ctx context.Context, tx *ent.Tx) error {
-			if err := hook.MarkLocked(ctx, tx.Webhook.GetX(ctx, disabled)); err != nil {
+		m.change(func(c *hook.Change) error {
+			if err := c.MarkLocked(c.Tx.Webhook.GetX(c, disabled)); err != nil {
 				return err
 			}
 			drafts := make([]fanout.Delivery, n)
@@ -33,13 +31,13 @@ func TestRunningWorkersCancelALargeBacklog(t *testing.T) {
 					EventType: hook.OrderPaid,
 					Epoch:     1}
 			}
-			if _, err := fanout.Add(ctx, m.DB, tx, hook.Time(ctx), drafts); err != nil {
+			if _, err := fanout.Add(c, m.DB, c.Tx, c.Time(), drafts); err != nil {
 				return err
 			}
-			if err := tx.Webhook.UpdateOneID(disabled).SetEnabled(false).Exec(ctx); err != nil {
+			if err := c.Tx.Webhook.UpdateOneID(disabled).SetEnabled(false).Exec(c); err != nil {
 				return err
 			}
-			return queue.Cancel(ctx, tx, m.id, disabled)
+			return queue.Cancel(c, m.id, disabled)
 		})
 		in.receiver.watch()
 		first, second := in.run(), in.run()

@@ -1,7 +1,6 @@
 package worker
 
 import (
-	"context"
 	"net/http"
 	"testing"
 	"time"
@@ -226,14 +225,14 @@ func TestAnAttemptOutlivesTheEpochOfItsWebhook(t *testing.T) {
 		event := m.emit(hook.OrderPaid, 1)[0]
 		in.receiver.always(http.StatusInternalServerError)
 		require.Equal(t, 1, w.begin(), "attempts that were due and are begun")
-		m.change(func(ctx context.Context, tx *ent.Tx) error {
-			if err := hook.MarkLocked(ctx, tx.Webhook.GetX(ctx, webhook)); err != nil {
+		m.change(func(c *hook.Change) error {
+			if err := c.MarkLocked(c.Tx.Webhook.GetX(c, webhook)); err != nil {
 				return err
 			}
-			if err := tx.Webhook.UpdateOneID(webhook).SetEnabled(false).Exec(ctx); err != nil {
+			if err := c.Tx.Webhook.UpdateOneID(webhook).SetEnabled(false).Exec(c); err != nil {
 				return err
 			}
-			return queue.Cancel(ctx, tx, m.id, webhook)
+			return queue.Cancel(c, m.id, webhook)
 		})
 		m.enable(webhook)
 		w.finish()

@@ -1,7 +1,6 @@
 package worker
 
 import (
-	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -16,7 +15,6 @@ import (
 	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/queue"
 	"go.storefront.example/ent/resource"
-	"go.storefront.example/gen/ent"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
@@ -24,10 +22,10 @@ import (
 func (m merchant) newCustomer(email string) uuid.UUID {
 	m.t.Helper()
 	made := uuid.New()
-	m.change(func(ctx context.Context, tx *ent.Tx) error {
-		now := hook.Time(ctx)
-		return tx.Customer.Create().SetID(made).SetStoreID(m.id).SetEmail(email).SetSearch(email).SetCreatedAt(now).SetUpdatedAt(now).
-			Exec(ctx)
+	m.change(func(c *hook.Change) error {
+		now := c.Time()
+		return c.Tx.Customer.Create().SetID(made).SetStoreID(m.id).SetEmail(email).SetSearch(email).SetCreatedAt(now).SetUpdatedAt(now).
+			Exec(c)
 	})
 	return made
 }
@@ -90,15 +88,15 @@ func TestADeliveryOfOneForgottenTwiceIsNeverMade(t *testing.T) {
 		m.beginForgetting(customer)
 		require.NoError(t, w.erase(t.Context()))
 		// The event has the customer's real name beside the e-mail with which a forgotten customer is marked.
-		m.change(func(ctx context.Context, tx *ent.Tx) error {
-			now := hook.Time(ctx)
+		m.change(func(c *hook.Change) error {
+			now := c.Time()
 			event := id.At(now)
 			shown := &storefrontv1.Customer{Id: customer.String(), Name: "Awa " + resource.ForgottenEmail(customer)}
-			if err := tx.Event.Create().SetID(event).SetStoreID(m.id).SetType(hook.CustomerCreated).SetCreatedAt(now).
-				SetPayload(hook.Envelope(event, hook.CustomerCreated, now, m.id, "atelier", shown)).Exec(ctx); err != nil {
+			if err := c.Tx.Event.Create().SetID(event).SetStoreID(m.id).SetType(hook.CustomerCreated).SetCreatedAt(now).
+				SetPayload(hook.Envelope(event, hook.CustomerCreated, now, m.id, "atelier", shown)).Exec(c); err != nil {
 				return err
 			}
-			_, err := fanout.Write(ctx, in.DB, tx, now, m.id, []fanout.Event{{ID: event, Type: hook.CustomerCreated}})
+			_, err := fanout.Write(c, in.DB, c.Tx, now, m.id, []fanout.Event{{ID: event, Type: hook.CustomerCreated}})
 			return err
 		})
 		m.beginForgetting(customer)

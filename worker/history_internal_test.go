@@ -1,7 +1,6 @@
 package worker
 
 import (
-	"context"
 	"net/http"
 	"slices"
 	"testing"
@@ -191,14 +190,14 @@ func (h *history) disable(t *rapid.T) {
 	s := h.alive(t)
 	s.enabled, s.ended = false, true
 	s.epoch++
-	s.merchant.change(func(ctx context.Context, tx *ent.Tx) error {
-		if err := hook.MarkLocked(ctx, tx.Webhook.GetX(ctx, s.id)); err != nil {
+	s.merchant.change(func(c *hook.Change) error {
+		if err := c.MarkLocked(c.Tx.Webhook.GetX(c, s.id)); err != nil {
 			return err
 		}
-		if err := tx.Webhook.UpdateOneID(s.id).SetEnabled(false).Exec(ctx); err != nil {
+		if err := c.Tx.Webhook.UpdateOneID(s.id).SetEnabled(false).Exec(c); err != nil {
 			return err
 		}
-		return queue.Cancel(ctx, tx, s.merchant.id, s.id)
+		return queue.Cancel(c, s.merchant.id, s.id)
 	})
 }
 
@@ -214,11 +213,11 @@ func (h *history) delete(t *rapid.T) {
 		t.Skip()
 	}
 	s.deleted, s.ended = true, true
-	s.merchant.change(func(ctx context.Context, tx *ent.Tx) error {
-		if _, err := tx.ExecContext(ctx, "DELETE FROM webhooks WHERE id = $1", s.id); err != nil {
+	s.merchant.change(func(c *hook.Change) error {
+		if _, err := c.Tx.ExecContext(c, "DELETE FROM webhooks WHERE id = $1", s.id); err != nil {
 			return err
 		}
-		return queue.Cancel(ctx, tx, s.merchant.id, s.id)
+		return queue.Cancel(c, s.merchant.id, s.id)
 	})
 }
 

@@ -97,17 +97,17 @@ func (in *installation) newMerchant(slug string) merchant {
 	m := merchant{installation: in, id: uuid.New()}
 	m.ctx = tenant.With(context.Background(), tenant.Store{ID: m.id, Slug: slug, Currency: "XAF"},
 		tenant.Actor{Type: tenant.ActorOperator})
-	m.change(func(ctx context.Context, tx *ent.Tx) error {
-		now := hook.Time(ctx)
-		return tx.Store.Create().SetID(m.id).SetName(slug).SetSlug(slug).SetURL("https://shop.example").
-			SetCurrency("XAF").SetCountry("CM").SetCreatedAt(now).SetUpdatedAt(now).Exec(ctx)
+	m.change(func(c *hook.Change) error {
+		now := c.Time()
+		return c.Tx.Store.Create().SetID(m.id).SetName(slug).SetSlug(slug).SetURL("https://shop.example").
+			SetCurrency("XAF").SetCountry("CM").SetCreatedAt(now).SetUpdatedAt(now).Exec(c)
 	})
 	return m
 }
 
-func (m merchant) change(fn func(ctx context.Context, tx *ent.Tx) error) {
+func (m merchant) change(fn func(c *hook.Change) error) {
 	m.t.Helper()
-	require.NoError(m.t, hook.WithTx(m.ctx, m.DB, fn))
+	require.NoError(m.t, hook.Run(m.ctx, m.DB, fn))
 }
 
 // newWebhook registers for types of events, by default order.paid.
@@ -119,27 +119,27 @@ func (m merchant) newWebhook(types ...string) uuid.UUID {
 	made, secret := uuid.New(), signature.NewSecret()
 	m.secrets[made] = secret
 	sealed, key := m.ring.Seal(secret, made[:])
-	m.change(func(ctx context.Context, tx *ent.Tx) error {
-		now := hook.Time(ctx)
-		return tx.Webhook.Create().SetID(made).SetStoreID(m.id).SetURL(m.receiver.URL + "/" + made.String()).
-			SetEvents(types).SetSecret(sealed).SetSecretKey(key).SetCreatedAt(now).SetUpdatedAt(now).Exec(ctx)
+	m.change(func(c *hook.Change) error {
+		now := c.Time()
+		return c.Tx.Webhook.Create().SetID(made).SetStoreID(m.id).SetURL(m.receiver.URL + "/" + made.String()).
+			SetEvents(types).SetSecret(sealed).SetSecretKey(key).SetCreatedAt(now).SetUpdatedAt(now).Exec(c)
 	})
 	return made
 }
 
 func (m merchant) edit(webhook uuid.UUID, change func(*ent.WebhookUpdateOne)) {
 	m.t.Helper()
-	m.change(func(ctx context.Context, tx *ent.Tx) error {
-		row, err := tx.Webhook.Get(ctx, webhook)
+	m.change(func(c *hook.Change) error {
+		row, err := c.Tx.Webhook.Get(c, webhook)
 		if err != nil {
 			return err
 		}
-		if err := hook.MarkLocked(ctx, row); err != nil {
+		if err := c.MarkLocked(row); err != nil {
 			return err
 		}
 		u := row.Update()
 		change(u)
-		return u.Exec(ctx)
+		return u.Exec(c)
 	})
 }
 
@@ -152,17 +152,17 @@ func (m merchant) emit(kind string, n int) []uuid.UUID {
 		made[i] = id.At(m.Now())
 		events[i] = fanout.Event{ID: made[i], Type: kind}
 	}
-	m.change(func(ctx context.Context, tx *ent.Tx) error {
+	m.change(func(c *hook.Change) error {
 		for some := range slices.Chunk(made, 1000) {
 			rows := make([]*ent.EventCreate, len(some))
 			for i, event := range some {
-				rows[i] = tx.Event.Create().SetID(event).SetStoreID(m.id).SetType(kind).SetPayload([]byte(`{"amount": 5000 }`)).SetCreatedAt(m.Now())
+				rows[i] = c.Tx.Event.Create().SetID(event).SetStoreID(m.id).SetType(kind).SetPayload([]byte(`{"amount": 5000 }`)).SetCreatedAt(m.Now())
 			}
-			if err := tx.Event.CreateBulk(rows...).Exec(ctx); err != nil {
+			if err := c.Tx.Event.CreateBulk(rows...).Exec(c); err != nil {
 				return err
 			}
 		}
-		_, err := fanout.Write(ctx, m.DB, tx, hook.Time(ctx), m.id, events)
+		_, err := fanout.Write(c, m.DB, c.Tx, c.Time(), m.id, events)
 		return err
 	})
 	m.Announce()
@@ -173,12 +173,12 @@ func (m merchant) emit(kind string, n int) []uuid.UUID {
 func (m merchant) enqueue(webhook uuid.UUID, kind string) uuid.UUID {
 	m.t.Helper()
 	event := id.At(m.Now())
-	m.change(func(ctx context.Context, tx *ent.Tx) error {
-		if err := tx.Event.Create().SetID(event).SetStoreID(m.id).SetType(kind).SetPayload([]byte("{}")).SetCreatedAt(m.Now()).Exec(
-			ctx); err != nil {
+	m.change(func(c *hook.Change) error {
+		if err := c.Tx.Event.Create().SetID(event).SetStoreID(m.id).SetType(kind).SetPayload([]byte("{}")).SetCreatedAt(m.Now()).Exec(
+			c); err != nil {
 			return err
 		}
-		_, err := fanout.Add(ctx, m.DB, tx, hook.Time(ctx), []fanout.Delivery{{
+		_, err := fanout.Add(c, m.DB, c.Tx, c.Time(), []fanout.Delivery{{
 			ID: id.At(m.Now()), StoreID: m.id, WebhookID: webhook, EventID: event, EventType: kind, Epoch: m.webhook(webhook).Epoch,
 		}})
 		return err

@@ -17,7 +17,6 @@ import (
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/queue"
-	"go.storefront.example/gen/ent"
 )
 
 type running struct {
@@ -327,18 +326,18 @@ func TestWhatElseAWorkerSeesTo(t *testing.T) {
 		m := in.newMerchant("atelier")
 		webhook := m.newWebhook()
 		event, old := id.At(in.Now()), id.At(in.Now().Add(-31*24*time.Hour))
-		m.change(func(ctx context.Context, tx *ent.Tx) error {
+		m.change(func(c *hook.Change) error {
 			for _, made := range []uuid.UUID{event, old} {
-				if err := tx.Event.Create().SetID(made).SetStoreID(m.id).SetType(hook.OrderPaid).SetPayload([]byte("{}")).
-					SetCreatedAt(id.Time(made)).Exec(ctx); err != nil {
+				if err := c.Tx.Event.Create().SetID(made).SetStoreID(m.id).SetType(hook.OrderPaid).SetPayload([]byte("{}")).
+					SetCreatedAt(id.Time(made)).Exec(c); err != nil {
 					return err
 				}
 			}
 			return nil
 		})
 		in.clock.advance(time.Second)
-		m.change(func(ctx context.Context, tx *ent.Tx) error {
-			_, err := queue.OrderResend(ctx, tx, m.id, webhook, noon)
+		m.change(func(c *hook.Change) error {
+			_, err := queue.OrderResend(c, m.id, webhook, noon)
 			return err
 		})
 		in.clock.advance(time.Minute)

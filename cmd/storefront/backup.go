@@ -17,7 +17,6 @@ import (
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/notice"
 	"go.storefront.example/ent/queue"
-	"go.storefront.example/gen/ent"
 )
 
 type backupCmd struct {
@@ -263,13 +262,13 @@ func writeBackupNotice(ctx context.Context, handle *db.DB, verified time.Time, n
 	if current, err := handle.Current(ctx); err != nil || !current {
 		return err
 	}
-	err := hook.WithTx(ctx, handle, func(ctx context.Context, tx *ent.Tx) error {
+	err := hook.Run(ctx, handle, func(c *hook.Change) error {
 		if !verified.IsZero() {
-			if err := queue.MarkBackup(ctx, tx, verified); err != nil {
+			if err := queue.MarkBackup(c, c.Tx, verified); err != nil {
 				return err
 			}
 		}
-		_, err := notice.Write(ctx, handle, tx, hook.Time(ctx), n)
+		_, err := notice.Write(c, handle, c.Tx, c.Time(), n)
 		return err
 	})
 	if err != nil {

@@ -18,7 +18,6 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/db/dbtest/cluster"
 	"go.storefront.example/ent/hook"
-	"go.storefront.example/gen/ent"
 )
 
 // pair is a PostgreSQL primary whose commits wait until its synchronous standby has them.
@@ -197,8 +196,8 @@ func TestAWriteThatTheStandbyDoesNotConfirmIsNotAcknowledged(t *testing.T) {
 			return d.Writer().QueryRowContext(ctx, change+" RETURNING 1").Scan(new(int))
 		},
 		"in a transaction": func(ctx context.Context) error {
-			return hook.WithTx(ctx, d, func(ctx context.Context, tx *ent.Tx) error {
-				_, err := tx.ExecContext(ctx, change)
+			return hook.Run(ctx, d, func(c *hook.Change) error {
+				_, err := c.Tx.ExecContext(c, change)
 				return err
 			})
 		},

@@ -26,7 +26,6 @@ import (
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/notice"
 	"go.storefront.example/ent/seal"
-	"go.storefront.example/gen/ent"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/admin"
 	"go.storefront.example/server/conformance/devtest"
@@ -307,8 +306,8 @@ func TestTheManualsReceiversMailNotices(t *testing.T) {
 			require.NoError(t, err)
 			store, err := handle.Client().Store.Query().Only(t.Context())
 			require.NoError(t, err)
-			require.NoError(t, hook.WithTx(t.Context(), handle, func(ctx context.Context, tx *ent.Tx) error {
-				_, err := notice.Write(ctx, handle, tx, hook.Time(ctx), notice.Notice{Type: notice.StoreExported, StoreID: store.ID,
+			require.NoError(t, hook.Run(t.Context(), handle, func(c *hook.Change) error {
+				_, err := notice.Write(c, handle, c.Tx, c.Time(), notice.Notice{Type: notice.StoreExported, StoreID: store.ID,
 					Text: "All is exported."})
 				return err
 			}))

@@ -31,7 +31,7 @@ type announcer interface {
 }
 
 // Announce notifies listeners of a new event or delivery. It neither waits nor reports errors, because workers also poll.
-// hook.WithTx calls it for the deliveries that it adds.
+// hook.Run calls it for the deliveries that it adds.
 func (d *DB) Announce() { d.announcer.announce() }
 
 // Listen returns a channel that gets a value after any process calls Announce or, on SQLite, commits, and when a lost

@@ -57,20 +57,20 @@ func TestACommitOfAnotherProcessOnSQLiteIsNoticed(t *testing.T) {
 	owner := tenant.Store{ID: uuid.New(), Slug: "atelier", Currency: "XAF"}
 	ctx := tenant.With(t.Context(), owner, tenant.Actor{Type: tenant.ActorOperator, Name: "operator"})
 	signal := listening.Listen(t.Context())
-	require.NoError(t, hook.WithTx(ctx, writing, func(ctx context.Context, tx *ent.Tx) error {
-		now := hook.Time(ctx)
-		if err := tx.Store.Create().SetID(owner.ID).SetName("Atelier").SetSlug(owner.Slug).SetURL("https://a.example").
-			SetCurrency("XAF").SetCountry("CM").SetCreatedAt(now).SetUpdatedAt(now).Exec(ctx); err != nil {
+	require.NoError(t, hook.Run(ctx, writing, func(c *hook.Change) error {
+		now := c.Time()
+		if err := c.Tx.Store.Create().SetID(owner.ID).SetName("Atelier").SetSlug(owner.Slug).SetURL("https://a.example").
+			SetCurrency("XAF").SetCountry("CM").SetCreatedAt(now).SetUpdatedAt(now).Exec(c); err != nil {
 			return err
 		}
-		return tx.Webhook.Create().SetStoreID(owner.ID).SetURL("https://a.example/hook").SetEvents([]string{hook.CustomerCreated}).
-			SetSecret([]byte{1}).SetSecretKey("k").SetCreatedAt(now).SetUpdatedAt(now).Exec(ctx)
+		return c.Tx.Webhook.Create().SetStoreID(owner.ID).SetURL("https://a.example/hook").SetEvents([]string{hook.CustomerCreated}).
+			SetSecret([]byte{1}).SetSecretKey("k").SetCreatedAt(now).SetUpdatedAt(now).Exec(c)
 	}))
 	for i := range 3 { // each commit gives a signal, even if earlier deliveries still wait
-		require.NoError(t, hook.WithTx(ctx, writing, func(ctx context.Context, tx *ent.Tx) error {
-			now := hook.Time(ctx)
-			return tx.Customer.Create().SetStoreID(owner.ID).SetEmail(fmt.Sprintf("awa%d@example.com", i)).SetSearch("awa").SetCreatedAt(
-				now).SetUpdatedAt(now).Exec(ctx)
+		require.NoError(t, hook.Run(ctx, writing, func(c *hook.Change) error {
+			now := c.Time()
+			return c.Tx.Customer.Create().SetStoreID(owner.ID).SetEmail(fmt.Sprintf("awa%d@example.com", i)).SetSearch("awa").SetCreatedAt(
+				now).SetUpdatedAt(now).Exec(c)
 		}))
 		requireSignal(t, signal, "the commit is not noticed")
 	}
@@ -127,35 +127,35 @@ func TestOnlyWhatIsQueuedIsAnnounced(t *testing.T) {
 		}
 		owner := tenant.Store{ID: uuid.New(), Slug: "atelier", Currency: "XAF"}
 		ctx = tenant.With(ctx, owner, tenant.Actor{Type: tenant.ActorOperator, Name: "operator"})
-		webhook := func(ctx context.Context, tx *ent.Tx, types ...string) *ent.WebhookCreate {
-			now := hook.Time(ctx)
-			return tx.Webhook.Create().SetStoreID(owner.ID).SetURL("https://a.example/hook").SetEvents(types).
+		webhook := func(c *hook.Change, types ...string) *ent.WebhookCreate {
+			now := c.Time()
+			return c.Tx.Webhook.Create().SetStoreID(owner.ID).SetURL("https://a.example/hook").SetEvents(types).
 				SetSecret([]byte{1}).SetSecretKey("k").SetCreatedAt(now).SetUpdatedAt(now)
 		}
 		customer := func(email string) {
-			require.NoError(t, hook.WithTx(ctx, d, func(ctx context.Context, tx *ent.Tx) error {
-				now := hook.Time(ctx)
-				return tx.Customer.Create().SetStoreID(owner.ID).SetEmail(email).SetSearch(email).
-					SetCreatedAt(now).SetUpdatedAt(now).Exec(ctx)
+			require.NoError(t, hook.Run(ctx, d, func(c *hook.Change) error {
+				now := c.Time()
+				return c.Tx.Customer.Create().SetStoreID(owner.ID).SetEmail(email).SetSearch(email).
+					SetCreatedAt(now).SetUpdatedAt(now).Exec(c)
 			}))
 		}
-		require.NoError(t, hook.WithTx(ctx, d, func(ctx context.Context, tx *ent.Tx) error {
-			now := hook.Time(ctx)
-			if err := tx.Store.Create().SetID(owner.ID).SetName("Atelier").SetSlug(owner.Slug).SetURL("https://a.example").
-				SetCurrency("XAF").SetCountry("CM").SetCreatedAt(now).SetUpdatedAt(now).Exec(ctx); err != nil {
+		require.NoError(t, hook.Run(ctx, d, func(c *hook.Change) error {
+			now := c.Time()
+			if err := c.Tx.Store.Create().SetID(owner.ID).SetName("Atelier").SetSlug(owner.Slug).SetURL("https://a.example").
+				SetCurrency("XAF").SetCountry("CM").SetCreatedAt(now).SetUpdatedAt(now).Exec(c); err != nil {
 				return err
 			}
-			if err := webhook(ctx, tx, hook.CustomerCreated).SetEnabled(false).Exec(ctx); err != nil {
+			if err := webhook(c, hook.CustomerCreated).SetEnabled(false).Exec(c); err != nil {
 				return err
 			}
-			return webhook(ctx, tx, hook.OrderPaid, hook.ProductPublished).Exec(ctx)
+			return webhook(c, hook.OrderPaid, hook.ProductPublished).Exec(c)
 		}))
 		customer("a@example.com")
 		require.Equal(t, 1, dbtest.Count(t, d, "events"), "the event is kept")
 		require.Zero(t, dbtest.Queued(t, d, owner.ID), "though nobody subscribes to it")
 
-		require.NoError(t, hook.WithTx(ctx, d, func(ctx context.Context, tx *ent.Tx) error {
-			return webhook(ctx, tx, hook.OrderPaid, hook.CustomerCreated).Exec(ctx)
+		require.NoError(t, hook.Run(ctx, d, func(c *hook.Change) error {
+			return webhook(c, hook.OrderPaid, hook.CustomerCreated).Exec(c)
 		}))
 		customer("b@example.com")
 		require.Equal(t, 1, dbtest.Queued(t, d, owner.ID))

@@ -10,7 +10,6 @@ import (
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/hook"
-	"go.storefront.example/gen/ent"
 )
 
 const years = 3 * 365 * 24 * time.Hour
@@ -34,8 +33,8 @@ func TestTimesAreTheDatabases(t *testing.T) {
 				require.Less(t, max(apart, -apart), time.Minute.Seconds())
 			}
 			near(d.Now())
-			require.NoError(t, hook.WithTx(context.Background(), d, func(ctx context.Context, _ *ent.Tx) error {
-				near(hook.Time(ctx))
+			require.NoError(t, hook.Run(context.Background(), d, func(c *hook.Change) error {
+				near(c.Time())
 				return nil
 			}))
 			now, err := d.ReadClock(context.Background())

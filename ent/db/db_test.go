@@ -28,16 +28,16 @@ import (
 func addStore(t testing.TB, d *db.DB, slug string, at time.Time) uuid.UUID {
 	t.Helper()
 	id := uuid.New()
-	require.NoError(t, hook.WithTx(asOperator(id), d, func(ctx context.Context, tx *ent.Tx) error {
-		return newStore(ctx, tx, slug, at).Exec(ctx)
+	require.NoError(t, hook.Run(asOperator(id), d, func(c *hook.Change) error {
+		return newStore(c, slug, at).Exec(c)
 	}))
 	return id
 }
 
 // newStore gets the id of the context's store.
-func newStore(ctx context.Context, tx *ent.Tx, slug string, at time.Time) *ent.StoreCreate {
-	subject, _, _ := tenant.From(ctx)
-	return tx.Store.Create().SetID(subject.ID).SetName(slug).SetSlug(slug).SetURL("https://example.com/" + slug).
+func newStore(c *hook.Change, slug string, at time.Time) *ent.StoreCreate {
+	subject, _, _ := tenant.From(c)
+	return c.Tx.Store.Create().SetID(subject.ID).SetName(slug).SetSlug(slug).SetURL("https://example.com/" + slug).
 		SetCurrency("XAF").SetCountry("CM").SetCreatedAt(at).SetUpdatedAt(at)
 }
 
@@ -189,9 +189,9 @@ func TestForeignKeysAreKept(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
 		nowhere := uuid.New()
-		err := hook.WithTx(asOperator(nowhere), d, func(ctx context.Context, tx *ent.Tx) error {
-			return tx.ApiKey.Create().SetStoreID(nowhere).SetName("k").SetFingerprint(make([]byte, 32)).
-				SetHint("h").SetScopes([]string{}).SetCreatedAt(d.Now()).Exec(ctx)
+		err := hook.Run(asOperator(nowhere), d, func(c *hook.Change) error {
+			return c.Tx.ApiKey.Create().SetStoreID(nowhere).SetName("k").SetFingerprint(make([]byte, 32)).
+				SetHint("h").SetScopes([]string{}).SetCreatedAt(d.Now()).Exec(c)
 		})
 		require.True(t, ent.IsConstraintError(err), "%v", err)
 		require.False(t, db.IsUnique(err))
@@ -202,9 +202,9 @@ func TestACustomerKeepsEmailOrPhone(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
 		id := addStore(t, d, "shop", d.Now())
-		err := hook.WithTx(asOperator(id), d, func(ctx context.Context, tx *ent.Tx) error {
-			return tx.Customer.Create().SetStoreID(id).SetSearch("").
-				SetCreatedAt(d.Now()).SetUpdatedAt(d.Now()).Exec(ctx)
+		err := hook.Run(asOperator(id), d, func(c *hook.Change) error {
+			return c.Tx.Customer.Create().SetStoreID(id).SetSearch("").
+				SetCreatedAt(d.Now()).SetUpdatedAt(d.Now()).Exec(c)
 		})
 		require.ErrorContains(t, err, "customer_identified")
 	})
@@ -250,9 +250,9 @@ func TestTimesAreTheSameByEveryWayOfReading(t *testing.T) {
 		}
 		var unset sql.NullTime
 		id := addStore(t, d, "key", d.Now())
-		require.NoError(t, hook.WithTx(asOperator(id), d, func(ctx context.Context, tx *ent.Tx) error {
-			return tx.ApiKey.Create().SetStoreID(id).SetName("k").SetFingerprint(make([]byte, 32)).
-				SetHint("h").SetScopes([]string{}).SetCreatedAt(d.Now()).Exec(ctx)
+		require.NoError(t, hook.Run(asOperator(id), d, func(c *hook.Change) error {
+			return c.Tx.ApiKey.Create().SetStoreID(id).SetName("k").SetFingerprint(make([]byte, 32)).
+				SetHint("h").SetScopes([]string{}).SetCreatedAt(d.Now()).Exec(c)
 		}))
 		require.NoError(t, d.Reader().QueryRowContext(ctx, "SELECT revoked_at FROM api_keys").Scan(&unset))
 		require.False(t, unset.Valid)

@@ -23,11 +23,11 @@ func TestFollowEvents(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		first, second, others := d.FollowEvents(ctx, one), d.FollowEvents(t.Context(), one), d.FollowEvents(t.Context(), other)
 		commit := func(events int) {
-			require.NoError(t, hook.WithTx(tenant.With(t.Context(), tenant.Store{ID: one}, tenant.Actor{}), d,
-				func(ctx context.Context, tx *ent.Tx) error {
-					return tx.Event.MapCreateBulk(make([]struct{}, events), func(c *ent.EventCreate, _ int) {
-						c.SetStoreID(one).SetType(hook.Ping).SetPayload([]byte("{}")).SetCreatedAt(hook.Time(ctx))
-					}).Exec(ctx)
+			require.NoError(t, hook.Run(tenant.With(t.Context(), tenant.Store{ID: one}, tenant.Actor{}), d,
+				func(c *hook.Change) error {
+					return c.Tx.Event.MapCreateBulk(make([]struct{}, events), func(create *ent.EventCreate, _ int) {
+						create.SetStoreID(one).SetType(hook.Ping).SetPayload([]byte("{}")).SetCreatedAt(c.Time())
+					}).Exec(c)
 				}))
 		}
 		commit(0)

@@ -14,7 +14,6 @@ import (
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/hook"
-	"go.storefront.example/gen/ent"
 )
 
 type trips struct {
@@ -81,8 +80,8 @@ func TestATransactionUsesTheStatementsOfItsConnection(t *testing.T) {
 		require.Equal(t, "BEGIN", seen[0])
 		require.Equal(t, "COMMIT", seen[3])
 
-		require.Error(t, hook.WithTx(asOperator(uuid.New()), d, func(ctx context.Context, tx *ent.Tx) error {
-			return newStore(ctx, tx, "second", d.Now()).Exec(ctx)
+		require.Error(t, hook.Run(asOperator(uuid.New()), d, func(c *hook.Change) error {
+			return newStore(c, "second", d.Now()).Exec(c)
 		}))
 		require.Equal(t, "ROLLBACK", observed.take()[2])
 		addStore(t, d, "third", d.Now()) // the prepared statement still works after the failure
@@ -95,13 +94,13 @@ func TestTwoResultsInOneTransactionOnSQLite(t *testing.T) {
 	d := dbtest.New(t, dbtest.SQLite, db.Config{})
 	addStore(t, d, "a", d.Now())
 	addStore(t, d, "b", d.Now())
-	err := hook.WithTx(context.Background(), d, func(ctx context.Context, tx *ent.Tx) error {
+	err := hook.Run(context.Background(), d, func(c *hook.Change) error {
 		const query = "SELECT slug FROM stores WHERE slug >= $1 ORDER BY slug"
-		outer, err := tx.QueryContext(ctx, query, "a")
+		outer, err := c.Tx.QueryContext(c, query, "a")
 		require.NoError(t, err)
 		defer func() { require.NoError(t, outer.Close()) }()
 		require.True(t, outer.Next())
-		inner, err := tx.QueryContext(ctx, query, "b")
+		inner, err := c.Tx.QueryContext(c, query, "b")
 		require.NoError(t, err)
 		var slug string
 		require.True(t, inner.Next())
@@ -152,8 +151,8 @@ func TestAStatementSurvivesAMigrationOfItsTable(t *testing.T) {
 		require.Contains(t, columns(), "added")
 
 		// In a transaction the lost connection is an error, and WithTx runs the transaction again.
-		require.NoError(t, hook.WithTx(context.Background(), d, func(ctx context.Context, tx *ent.Tx) error {
-			rows, err := tx.QueryContext(ctx, query, "shop")
+		require.NoError(t, hook.Run(context.Background(), d, func(c *hook.Change) error {
+			rows, err := c.Tx.QueryContext(c, query, "shop")
 			if err != nil {
 				return err
 			}
@@ -162,9 +161,9 @@ func TestAStatementSurvivesAMigrationOfItsTable(t *testing.T) {
 		_, err = d.Writer().Exec("ALTER TABLE stores ADD COLUMN added_too integer")
 		require.NoError(t, err)
 		runs := 0
-		require.NoError(t, hook.WithTx(context.Background(), d, func(ctx context.Context, tx *ent.Tx) error {
+		require.NoError(t, hook.Run(context.Background(), d, func(c *hook.Change) error {
 			runs++
-			rows, err := tx.QueryContext(ctx, query, "shop")
+			rows, err := c.Tx.QueryContext(c, query, "shop")
 			if err != nil {
 				return err
 			}
@@ -260,12 +259,12 @@ func TestAConnectionThatTheServerEndsIsReplaced(t *testing.T) {
 			"WHERE datname = current_database() AND pid <> pg_backend_pid()")
 		require.NoError(t, err)
 	}
-	err := hook.WithTx(context.Background(), d, func(ctx context.Context, tx *ent.Tx) error {
-		if _, err := tx.Store.Query().Count(ctx); err != nil {
+	err := hook.Run(context.Background(), d, func(c *hook.Change) error {
+		if _, err := c.Tx.Store.Query().Count(c); err != nil {
 			return err
 		}
 		end()
-		_, err := tx.Store.Query().Count(ctx)
+		_, err := c.Tx.Store.Query().Count(c)
 		return err
 	})
 	require.True(t, db.IsUnreachable(err), "%v", err)

@@ -14,11 +14,12 @@ import (
 // firstPause is the longest pause before the second attempt. It doubles with each attempt.
 const firstPause = 5 * time.Millisecond
 
-// txKey marks a context as inside a transaction of the database whose clock it has; all nodes of a cluster share it.
+// txKey marks a context as inside a transaction of the database whose clock it has; all nodes of a cluster share it. The mark is in the
+// context, because a transaction that begins inside another could wait for it for ever, whatever calls lie between.
 type txKey struct{ clock *clock }
 
 // WithTx commits fn's transaction; an error or a panic rolls it back. It writes no journal entries and events: to change a
-// store's data use hook.WithTx.
+// store's data use hook.Run.
 //
 // If the transaction conflicts with another (a serialization failure, a deadlock, a lock on the SQLite file), WithTx runs fn
 // again, a bounded number of times. So fn must change nothing outside the transaction. It fails inside another transaction on

@@ -13,7 +13,6 @@ import (
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/hook"
-	"go.storefront.example/gen/ent"
 	entstore "go.storefront.example/gen/ent/store"
 )
 
@@ -29,12 +28,12 @@ func TestWithTxCommitsAndHasOneTime(t *testing.T) {
 	}
 	dbtest.RunWith(t, db.Config{Clock: clock}, func(t *testing.T, d *db.DB) {
 		var first, second time.Time
-		require.NoError(t, hook.WithTx(asOperator(uuid.New()), d, func(ctx context.Context, tx *ent.Tx) error {
-			first = hook.Time(ctx)
-			if err := newStore(ctx, tx, "shop", first).Exec(ctx); err != nil {
+		require.NoError(t, hook.Run(asOperator(uuid.New()), d, func(c *hook.Change) error {
+			first = c.Time()
+			if err := newStore(c, "shop", first).Exec(c); err != nil {
 				return err
 			}
-			second = hook.Time(ctx)
+			second = c.Time()
 			return nil
 		}))
 		require.Equal(t, first, second)
@@ -48,14 +47,14 @@ func TestWithTxRollsBackOnAnErrorAndOnAPanic(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
 		refused := errors.New("refused")
-		err := hook.WithTx(asOperator(uuid.New()), d, func(ctx context.Context, tx *ent.Tx) error {
-			require.NoError(t, newStore(ctx, tx, "shop", d.Now()).Exec(ctx))
+		err := hook.Run(asOperator(uuid.New()), d, func(c *hook.Change) error {
+			require.NoError(t, newStore(c, "shop", d.Now()).Exec(c))
 			return refused
 		})
 		require.ErrorIs(t, err, refused)
 		require.PanicsWithValue(t, "boom", func() {
-			_ = hook.WithTx(asOperator(uuid.New()), d, func(ctx context.Context, tx *ent.Tx) error {
-				require.NoError(t, newStore(ctx, tx, "shop", d.Now()).Exec(ctx))
+			_ = hook.Run(asOperator(uuid.New()), d, func(c *hook.Change) error {
+				require.NoError(t, newStore(c, "shop", d.Now()).Exec(c))
 				panic("boom")
 			})
 		})
@@ -69,8 +68,8 @@ func TestWithTxRollsBackOnAnErrorAndOnAPanic(t *testing.T) {
 func TestWithTxRefusesToNest(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
-		err := hook.WithTx(context.Background(), d, func(ctx context.Context, _ *ent.Tx) error {
-			return hook.WithTx(ctx, d, func(context.Context, *ent.Tx) error { return nil })
+		err := hook.Run(context.Background(), d, func(c *hook.Change) error {
+			return hook.Run(c, d, func(*hook.Change) error { return nil })
 		})
 		require.ErrorContains(t, err, "inside a transaction")
 	})
@@ -90,9 +89,9 @@ func TestWithTxStopsWithItsContext(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
 		ctx, cancel := context.WithCancel(asOperator(uuid.New()))
-		err := hook.WithTx(ctx, d, func(ctx context.Context, tx *ent.Tx) error {
+		err := hook.Run(ctx, d, func(c *hook.Change) error {
 			cancel()
-			return newStore(ctx, tx, "shop", d.Now()).Exec(ctx)
+			return newStore(c, "shop", d.Now()).Exec(c)
 		})
 		require.ErrorIs(t, err, context.Canceled)
 		require.False(t, db.IsUnreachable(err), "the database is not to blame")
@@ -105,15 +104,15 @@ func TestAnErrorOfAUniqueIndexIsKnown(t *testing.T) {
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
 		id := addStore(t, d, "shop", d.Now())
 		runs := 0
-		err := hook.WithTx(asOperator(uuid.New()), d, func(ctx context.Context, tx *ent.Tx) error {
+		err := hook.Run(asOperator(uuid.New()), d, func(c *hook.Change) error {
 			runs++
-			return newStore(ctx, tx, "shop", d.Now()).Exec(ctx)
+			return newStore(c, "shop", d.Now()).Exec(c)
 		})
 		require.True(t, db.IsUnique(err), "%v", err)
 		require.False(t, db.IsUnreachable(err))
-		require.Equal(t, 1, runs, "another run would end the same way")
-		err = hook.WithTx(asOperator(id), d, func(ctx context.Context, tx *ent.Tx) error {
-			return newStore(ctx, tx, "other", d.Now()).Exec(ctx)
+		require.Equal(t, 5, runs, "another run could find what another transaction has stored")
+		err = hook.Run(asOperator(id), d, func(c *hook.Change) error {
+			return newStore(c, "other", d.Now()).Exec(c)
 		})
 		require.True(t, db.IsUnique(err), "a primary key is one too: %v", err)
 		require.False(t, db.IsUnique(nil))
@@ -129,10 +128,10 @@ func TestWithTxRunsTheLoserOfADeadlockAgain(t *testing.T) {
 		both.Add(2)
 		transfer := func(ids ...any) error {
 			runs := 0
-			return hook.WithTx(asOperator(uuid.New()), d, func(ctx context.Context, tx *ent.Tx) error {
+			return hook.Run(asOperator(uuid.New()), d, func(c *hook.Change) error {
 				runs++
 				for i, id := range ids {
-					if _, err := tx.ExecContext(ctx, "UPDATE stores SET platform_fee_percent = platform_fee_percent + $1 WHERE id = $2", 1,
+					if _, err := c.Tx.ExecContext(c, "UPDATE stores SET platform_fee_percent = platform_fee_percent + $1 WHERE id = $2", 1,
 						id); err != nil {
 						return err
 					}
@@ -160,22 +159,22 @@ func TestWithTxRunsTheLoserOfASerializationFailureAgain(t *testing.T) {
 	d := dbtest.New(t, dbtest.Postgres, db.Config{})
 	id := addStore(t, d, "shop", d.Now())
 	runs := 0
-	err := hook.WithTx(asOperator(id), d, func(ctx context.Context, tx *ent.Tx) error {
+	err := hook.Run(asOperator(id), d, func(c *hook.Change) error {
 		runs++
-		if _, err := tx.ExecContext(ctx, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"); err != nil {
+		if _, err := c.Tx.ExecContext(c, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"); err != nil {
 			return err
 		}
-		if _, err := tx.Store.Query().Count(ctx); err != nil { // the first statement begins the snapshot
+		if _, err := c.Tx.Store.Query().Count(c); err != nil { // the first statement begins the snapshot
 			return err
 		}
 		if runs == 1 {
 			_, err := d.Writer().Exec("UPDATE stores SET name = $1", "changed meanwhile")
 			require.NoError(t, err)
 		}
-		if err := hook.MarkLocked(ctx, tx.Store.GetX(ctx, id)); err != nil {
+		if err := c.MarkLocked(c.Tx.Store.GetX(c, id)); err != nil {
 			return err
 		}
-		return tx.Store.UpdateOneID(id).SetDescription("mine").Exec(ctx)
+		return c.Tx.Store.UpdateOneID(id).SetDescription("mine").Exec(c)
 	})
 	require.NoError(t, err)
 	require.Equal(t, 2, runs)
@@ -185,9 +184,9 @@ func TestWithTxGivesUpOnATransactionThatAlwaysLoses(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t, dbtest.Postgres, db.Config{})
 	runs := 0
-	err := hook.WithTx(asOperator(uuid.New()), d, func(ctx context.Context, tx *ent.Tx) error {
+	err := hook.Run(asOperator(uuid.New()), d, func(c *hook.Change) error {
 		runs++
-		_, err := tx.ExecContext(ctx, "DO $$ BEGIN RAISE EXCEPTION USING ERRCODE = '40001'; END $$")
+		_, err := c.Tx.ExecContext(c, "DO $$ BEGIN RAISE EXCEPTION USING ERRCODE = '40001'; END $$")
 		return err
 	})
 	require.Error(t, err)
@@ -199,10 +198,10 @@ func TestAConnectionThatOnlyReadsIsReplaced(t *testing.T) {
 	d := dbtest.New(t, dbtest.Postgres, db.Config{MaxConns: 1})
 	for name, write := range map[string]func() error{
 		"in a transaction": func() error {
-			return hook.WithTx(asOperator(uuid.New()), d, func(ctx context.Context, tx *ent.Tx) error {
-				_, err := tx.ExecContext(ctx, "SET TRANSACTION READ ONLY")
+			return hook.Run(asOperator(uuid.New()), d, func(c *hook.Change) error {
+				_, err := c.Tx.ExecContext(c, "SET TRANSACTION READ ONLY")
 				require.NoError(t, err)
-				return newStore(ctx, tx, "shop", d.Now()).Exec(ctx)
+				return newStore(c, "shop", d.Now()).Exec(c)
 			})
 		},
 		"with parameters": func() error {

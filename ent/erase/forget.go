@@ -63,7 +63,7 @@ const (
 
 // phases are in order, and Forgetting.Pass is the index of the current one. One call is one step; last is true if the phase is
 // done.
-var phases = []func(eraser, context.Context, *ent.Tx, *Forgetting) (last bool, err error){
+var phases = []func(eraser, *hook.Change, *Forgetting) (last bool, err error){
 	eraser.customer, eraser.activity, eraser.assign, eraser.events, eraser.keys,
 }
 
@@ -96,8 +96,8 @@ type Forgetting struct {
 // eraser's methods are the phases and their steps.
 type eraser struct{ *db.DB }
 
-func exec(ctx context.Context, tx *ent.Tx, statement string, args ...any) (int64, error) {
-	result, err := tx.ExecContext(ctx, statement, args...)
+func exec(c *hook.Change, statement string, args ...any) (int64, error) {
+	result, err := c.Tx.ExecContext(c, statement, args...)
 	if err != nil {
 		return 0, fmt.Errorf("forget what names the customer: %w", err)
 	}
@@ -113,8 +113,8 @@ type row struct {
 }
 
 // read runs a query whose columns are the fields of row. name says in an error which rows they are.
-func read(ctx context.Context, tx *ent.Tx, name, query string, args ...any) (rows []row, err error) {
-	for read := range db.Rows(ctx, tx, query, args...) {
+func read(c *hook.Change, name, query string, args ...any) (rows []row, err error) {
+	for read := range db.Rows(c, c.Tx, query, args...) {
 		var r row
 		if err := read.Scan(&r.id, &r.at, &r.text, &r.flag); err != nil {
 			return nil, fmt.Errorf("read %s: %w", name, err)
@@ -126,8 +126,8 @@ func read(ctx context.Context, tx *ent.Tx, name, query string, args ...any) (row
 
 // page reads at most stepRows rows after the position of f by the statement of erase.sql with this name, and moves the
 // position. last is true if fewer rows were left.
-func (e eraser) page(ctx context.Context, tx *ent.Tx, f *Forgetting, name string, args ...any) (rows []row, last bool, err error) {
-	rows, err = read(ctx, tx, name, statements[name], append([]any{f.StoreID, f.PositionAt, f.PositionID, stepRows}, args...)...)
+func (e eraser) page(c *hook.Change, f *Forgetting, name string, args ...any) (rows []row, last bool, err error) {
+	rows, err = read(c, name, statements[name], append([]any{f.StoreID, f.PositionAt, f.PositionID, stepRows}, args...)...)
 	if len(rows) > 0 {
 		end := rows[len(rows)-1]
 		f.PositionAt, f.PositionID = end.at, end.id
@@ -137,7 +137,7 @@ func (e eraser) page(ctx context.Context, tx *ent.Tx, f *Forgetting, name string
 
 // rewrite replaces the text of a column, such as events.payload, by the result of change. It returns the ids of the rows whose
 // text changed.
-func (e eraser) rewrite(ctx context.Context, tx *ent.Tx, f *Forgetting, column string, rows []row,
+func (e eraser) rewrite(c *hook.Change, f *Forgetting, column string, rows []row,
 	change func(row) ([]byte, error)) (changed []uuid.UUID, err error) {
 	table, name, _ := strings.Cut(column, ".")
 	args, values := db.Args{f.StoreID}, []string(nil)
@@ -155,7 +155,7 @@ func (e eraser) rewrite(ctx context.Context, tx *ent.Tx, f *Forgetting, column s
 	if len(changed) == 0 {
 		return nil, nil
 	}
-	_, err = tx.ExecContext(ctx, "UPDATE "+table+" SET "+name+" = v.column2 FROM (VALUES "+strings.Join(values, ", ")+
+	_, err = c.Tx.ExecContext(c, "UPDATE "+table+" SET "+name+" = v.column2 FROM (VALUES "+strings.Join(values, ", ")+
 		") AS v WHERE store_id = $1 AND "+table+".id = v.column1", args...)
 	if err != nil {
 		return nil, fmt.Errorf("rewrite %s: %w", column, err)
@@ -167,13 +167,13 @@ func (e eraser) rewrite(ctx context.Context, tx *ent.Tx, f *Forgetting, column s
 // customer who was erased before, it starts a new erasure. The context must have the store. It fails with ent's NotFoundError.
 func BeginForgetting(ctx context.Context, d *db.DB, storeID, customerID uuid.UUID) (f Forgetting, err error) {
 	e := eraser{d}
-	err = hook.WithTx(ctx, d, func(ctx context.Context, tx *ent.Tx) error {
+	err = hook.Run(ctx, d, func(c *hook.Change) error {
 		now := d.Now()
-		if _, err := tx.ExecContext(ctx, `INSERT INTO forgettings (id, store_id, progress, begun_at, due_at)
+		if _, err := c.Tx.ExecContext(c, `INSERT INTO forgettings (id, store_id, progress, begun_at, due_at)
  VALUES ($1, $2, $3, $4, $4) ON CONFLICT DO NOTHING`, customerID, storeID, []byte("{}"), now); err != nil {
 			return fmt.Errorf("begin to forget: %w", err)
 		}
-		if f, err = e.load(ctx, tx, storeID, customerID); err != nil {
+		if f, err = e.load(c, storeID, customerID); err != nil {
 			return err
 		}
 		if f.FinishedAt != nil {
@@ -183,10 +183,10 @@ func BeginForgetting(ctx context.Context, d *db.DB, storeID, customerID uuid.UUI
 			f.CustomerID, f.StoreID, f.CreatedAt = customerID, storeID, now
 		}
 		f.begin()
-		if err := e.step(ctx, tx, &f); err != nil {
+		if err := e.step(c, &f); err != nil {
 			return err
 		}
-		return e.save(ctx, tx, f)
+		return e.save(c, f)
 	}, hook.WithoutJournal) // because a journal entry would keep the old values
 	return f, err
 }
@@ -195,16 +195,16 @@ func (f *Forgetting) begin() { f.Pass, f.PositionAt, f.PositionID = 0, time.Time
 
 // RestartForgettings makes a store's unfinished erasures begin again. Call it in a transaction that adds rows with old times,
 // past which they may have read.
-func RestartForgettings(ctx context.Context, tx *ent.Tx, storeID uuid.UUID) error {
-	_, err := tx.ExecContext(ctx, "UPDATE forgettings SET begun_at = NULL WHERE store_id = $1 AND finished_at IS NULL", storeID)
+func RestartForgettings(c *hook.Change, storeID uuid.UUID) error {
+	_, err := c.Tx.ExecContext(c, "UPDATE forgettings SET begun_at = NULL WHERE store_id = $1 AND finished_at IS NULL", storeID)
 	if err != nil {
 		return fmt.Errorf("begin to forget again: %w", err)
 	}
 	return nil
 }
 
-func (e eraser) step(ctx context.Context, tx *ent.Tx, f *Forgetting) error {
-	last, err := phases[f.Pass](e, ctx, tx, f)
+func (e eraser) step(c *hook.Change, f *Forgetting) error {
+	last, err := phases[f.Pass](e, c, f)
 	if last {
 		f.Pass, f.PositionAt, f.PositionID = f.Pass+1, time.Time{}, uuid.Nil
 	}
@@ -212,9 +212,9 @@ func (e eraser) step(ctx context.Context, tx *ent.Tx, f *Forgetting) error {
 }
 
 // load locks an erasure, or fails with ErrNoForgetting.
-func (e eraser) load(ctx context.Context, tx *ent.Tx, storeID, customerID uuid.UUID) (f Forgetting, err error) {
+func (e eraser) load(c *hook.Change, storeID, customerID uuid.UUID) (f Forgetting, err error) {
 	err = ErrNoForgetting
-	for row := range db.Rows(ctx, tx, "SELECT progress, COALESCE(log_waits_for, ''), begun_at IS NULL FROM forgettings"+
+	for row := range db.Rows(c, c.Tx, "SELECT progress, COALESCE(log_waits_for, ''), begun_at IS NULL FROM forgettings"+
 		" WHERE id = $1 AND store_id = $2"+e.RowLock(""), customerID, storeID) {
 		var progress []byte
 		if err = row.Scan(&progress, &f.LogWaitsFor, &f.restartRequested); err == nil {
@@ -225,10 +225,10 @@ func (e eraser) load(ctx context.Context, tx *ent.Tx, storeID, customerID uuid.U
 }
 
 // save stores an erasure after a successful step. Workers continue first with the one that was saved longest ago.
-func (e eraser) save(ctx context.Context, tx *ent.Tx, f Forgetting) error {
+func (e eraser) save(c *hook.Change, f Forgetting) error {
 	progress, err := json.Marshal(f)
 	if err == nil {
-		_, err = tx.ExecContext(ctx, `UPDATE forgettings SET progress = $1, finished_at = $2, log_waits_for = NULLIF($3, ''), due_at = $4,
+		_, err = c.Tx.ExecContext(c, `UPDATE forgettings SET progress = $1, finished_at = $2, log_waits_for = NULLIF($3, ''), due_at = $4,
  failures = 0 WHERE id = $5 AND store_id = $6`, progress, f.FinishedAt, f.LogWaitsFor, e.Now(), f.CustomerID, f.StoreID)
 	}
 	return err
@@ -276,16 +276,16 @@ func Continue(ctx context.Context, d *db.DB, f Forgetting) error {
 
 // Postpone delays an erasure after a failed step, so that others continue first: ten seconds, doubling up to an hour.
 func Postpone(ctx context.Context, d *db.DB, f Forgetting) error {
-	err := hook.WithTx(ctx, d, func(ctx context.Context, tx *ent.Tx) error {
+	err := hook.Run(ctx, d, func(c *hook.Change) error {
 		failures := 0
-		for row := range db.Rows(ctx, tx, "SELECT failures FROM forgettings WHERE id = $1 AND store_id = $2"+d.RowLock(""),
+		for row := range db.Rows(c, c.Tx, "SELECT failures FROM forgettings WHERE id = $1 AND store_id = $2"+d.RowLock(""),
 			f.CustomerID, f.StoreID) {
 			if err := row.Scan(&failures); err != nil {
 				return err
 			}
 		}
 		pause := min(failurePause<<min(failures, 9), maxFailurePause)
-		_, err := tx.ExecContext(ctx, "UPDATE forgettings SET failures = $1, due_at = $2 WHERE id = $3 AND store_id = $4", failures+1,
+		_, err := c.Tx.ExecContext(c, "UPDATE forgettings SET failures = $1, due_at = $2 WHERE id = $3 AND store_id = $4", failures+1,
 			d.Now().Add(pause), f.CustomerID, f.StoreID)
 		return err
 	})
@@ -303,33 +303,33 @@ var errBusy = errors.New("busy")
 // ErrNoForgetting.
 func Step(ctx context.Context, d *db.DB, storeID, customerID uuid.UUID) (f Forgetting, err error) {
 	e, began := eraser{d}, time.Now()
-	change := func(fn func(ctx context.Context, tx *ent.Tx) error) error {
-		return hook.WithTx(ctx, d, func(ctx context.Context, tx *ent.Tx) error {
-			if f, err = e.load(ctx, tx, storeID, customerID); err != nil || f.FinishedAt != nil {
+	change := func(fn func(c *hook.Change) error) error {
+		return hook.Run(ctx, d, func(c *hook.Change) error {
+			if f, err = e.load(c, storeID, customerID); err != nil || f.FinishedAt != nil {
 				return err
 			}
-			if err := fn(ctx, tx); err != nil {
+			if err := fn(c); err != nil {
 				return err
 			}
-			return e.save(ctx, tx, f)
+			return e.save(c, f)
 		}, hook.WithoutJournal)
 	}
-	err = change(func(ctx context.Context, tx *ent.Tx) error {
+	err = change(func(c *hook.Change) error {
 		if f.Pass == len(phases) {
 			return nil
 		}
-		return e.step(ctx, tx, &f)
+		return e.step(c, &f)
 	})
 	switch {
 	case err != nil:
 	case f.LogWaitsFor != "":
 		if _, err = EmptyLog(ctx, d); err == nil {
-			err = change(func(context.Context, *ent.Tx) error { return nil })
+			err = change(func(*hook.Change) error { return nil })
 		}
 	case f.FinishedAt == nil && f.Pass == len(phases):
 		var reader string
 		if reader, err = e.emptyLog(ctx); err == nil {
-			err = change(func(ctx context.Context, tx *ent.Tx) error { return e.finish(ctx, tx, &f, reader) })
+			err = change(func(c *hook.Change) error { return e.finish(c, &f, reader) })
 		}
 	}
 	switch {
@@ -346,16 +346,16 @@ func Step(ctx context.Context, d *db.DB, storeID, customerID uuid.UUID) (f Forge
 // finish begins f again if the customer's row has changed since it was emptied, an order has a note again, or an import has
 // added rows. Otherwise it makes the receipt, or keeps an earlier one if f has erased nothing. reader is what keeps SQLite's
 // log from being emptied, or "".
-func (e eraser) finish(ctx context.Context, tx *ent.Tx, f *Forgetting, reader string) error {
-	c, err := hook.LockRow(ctx, tx.Customer.Query().Where(customer.StoreID(f.StoreID), customer.ID(f.CustomerID)))
+func (e eraser) finish(c *hook.Change, f *Forgetting, reader string) error {
+	person, err := hook.LockRow(c, c.Tx.Customer.Query().Where(customer.StoreID(f.StoreID), customer.ID(f.CustomerID)))
 	if err != nil {
 		return err
 	}
-	noted, err := tx.Order.Query().Where(order.StoreID(f.StoreID), order.CustomerID(f.CustomerID), order.NoteNotNil()).Exist(ctx)
+	noted, err := c.Tx.Order.Query().Where(order.StoreID(f.StoreID), order.CustomerID(f.CustomerID), order.NoteNotNil()).Exist(c)
 	switch {
 	case err != nil:
 		return fmt.Errorf("look for notes: %w", err)
-	case noted || f.restartRequested || !c.UpdatedAt.Equal(f.RowAt):
+	case noted || f.restartRequested || !person.UpdatedAt.Equal(f.RowAt):
 		f.begin()
 		return nil
 	case f.Before != nil && f.Events+f.Deliveries+f.ActivityEntries+f.Notes+f.IdempotencyKeys == 0:
@@ -364,60 +364,60 @@ func (e eraser) finish(ctx context.Context, tx *ent.Tx, f *Forgetting, reader st
 		return nil
 	}
 	f.FinishedAt, f.LogWaitsFor, f.Before = new(e.Now()), reader, nil
-	_, err = notice.Write(ctx, e.DB, tx, hook.Time(ctx), notice.Notice{Type: notice.CustomerForgotten, StoreID: f.StoreID,
+	_, err = notice.Write(c, e.DB, c.Tx, c.Time(), notice.Notice{Type: notice.CustomerForgotten, StoreID: f.StoreID,
 		Text:  "A customer was forgotten as asked: name, e-mail and phone are gone from all that the store keeps.",
 		About: map[string]any{"customerId": f.CustomerID}})
 	return err
 }
 
 // customer erases the personal data in the customer's row, and the orders' notes.
-func (e eraser) customer(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, err error) {
+func (e eraser) customer(c *hook.Change, f *Forgetting) (last bool, err error) {
 	// Lock the orders that have a note or may still send an event. A transaction that changes one has committed its event
 	// before, or waits and then reads the erased customer.
-	if _, err := db.Lock(e.DB, tx.Order.Query().Where(order.StoreID(f.StoreID), order.CustomerID(f.CustomerID),
-		order.Or(order.StatusIn(order.StatusPENDING, order.StatusFAILED), order.NoteNotNil())).Order(order.ByID())).IDs(ctx); err != nil {
+	if _, err := hook.LockIDs(c, c.Tx.Order.Query().Where(order.StoreID(f.StoreID), order.CustomerID(f.CustomerID),
+		order.Or(order.StatusIn(order.StatusPENDING, order.StatusFAILED), order.NoteNotNil())).Order(order.ByID())); err != nil {
 		return false, fmt.Errorf("wait for orders: %w", err)
 	}
-	c, err := hook.LockRow(ctx, tx.Customer.Query().Where(customer.StoreID(f.StoreID), customer.ID(f.CustomerID)))
+	person, err := hook.LockRow(c, c.Tx.Customer.Query().Where(customer.StoreID(f.StoreID), customer.ID(f.CustomerID)))
 	if err != nil {
 		return false, err
 	}
-	email := resource.ForgottenEmail(c.ID)
-	taken, err := hook.LockRows(ctx, tx.Customer.Query().Where(customer.StoreID(f.StoreID), customer.Email(email), customer.IDNEQ(c.ID)))
+	email := resource.ForgottenEmail(person.ID)
+	taken, err := hook.LockRows(c, c.Tx.Customer.Query().Where(customer.StoreID(f.StoreID), customer.Email(email), customer.IDNEQ(person.ID)))
 	if err != nil {
 		return false, fmt.Errorf("look for the customer's new e-mail: %w", err)
 	}
-	notes, err := exec(ctx, tx, statements["clear notes"], f.StoreID, f.CustomerID, stepNotes)
+	notes, err := exec(c, statements["clear notes"], f.StoreID, f.CustomerID, stepNotes)
 	if err != nil {
 		return false, err
 	}
 	f.Notes += notes
-	named, first := !resource.IsForgotten(c), f.PositionID == uuid.Nil
+	named, first := !resource.IsForgotten(person), f.PositionID == uuid.Nil
 	if named || first && (notes > 0 || f.Before == nil) {
-		hook.Record(ctx, "customer.forgotten", "customer", c.ID)
+		c.Record("customer.forgotten", "customer", person.ID)
 		f.Before = nil // this erasure has erased something, so the old receipt is not needed
 	}
-	if _, err := tx.ExecContext(ctx, "UPDATE forgettings SET begun_at = $1 WHERE id = $2 AND store_id = $3", hook.Time(ctx), c.ID,
+	if _, err := c.Tx.ExecContext(c, "UPDATE forgettings SET begun_at = $1 WHERE id = $2 AND store_id = $3", c.Time(), person.ID,
 		f.StoreID); err != nil {
 		return false, fmt.Errorf("begin to forget: %w", err)
 	}
-	if err := freeEmail(ctx, tx, taken); err != nil {
+	if err := freeEmail(c, taken); err != nil {
 		return false, err
 	}
-	if c, err = tx.Customer.UpdateOne(c).SetName("").SetEmail(email).ClearPhone().
-		SetSearch(resource.CustomerSearch("", &email, nil)).Save(ctx); err != nil {
+	if person, err = c.Tx.Customer.UpdateOne(person).SetName("").SetEmail(email).ClearPhone().
+		SetSearch(resource.CustomerSearch("", &email, nil)).Save(c); err != nil {
 		return false, fmt.Errorf("forget the customer: %w", err)
 	}
-	f.RowAt, f.PositionID = c.UpdatedAt, c.ID
+	f.RowAt, f.PositionID = person.UpdatedAt, person.ID
 	return notes < stepNotes, nil
 }
 
 // freeEmail gives customers with the address of a forgotten one, which an earlier release let them take, another that reaches
 // nobody.
-func freeEmail(ctx context.Context, tx *ent.Tx, taken []*ent.Customer) error {
-	for _, c := range taken {
+func freeEmail(c *hook.Change, taken []*ent.Customer) error {
+	for _, person := range taken {
 		email := uuid.NewString() + "@taken." + resource.ForgottenDomain
-		if err := tx.Customer.UpdateOne(c).SetEmail(email).SetSearch(resource.CustomerSearch(c.Name, &email, c.Phone)).Exec(ctx); err != nil {
+		if err := c.Tx.Customer.UpdateOne(person).SetEmail(email).SetSearch(resource.CustomerSearch(person.Name, &email, person.Phone)).Exec(c); err != nil {
 			return fmt.Errorf("free the customer's new e-mail: %w", err)
 		}
 	}
@@ -426,8 +426,8 @@ func freeEmail(ctx context.Context, tx *ent.Tx, taken []*ent.Customer) error {
 
 // assign sets the customer of events that an earlier release has written without one. Those that name no customer get the nil
 // id, so that they are read once.
-func (e eraser) assign(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, err error) {
-	rows, last, err := e.page(ctx, tx, f, "events without a customer")
+func (e eraser) assign(c *hook.Change, f *Forgetting) (last bool, err error) {
+	rows, last, err := e.page(c, f, "events without a customer")
 	if err != nil {
 		return false, err
 	}
@@ -444,7 +444,7 @@ func (e eraser) assign(ctx context.Context, tx *ent.Tx, f *Forgetting) (last boo
 		if id == uuid.Nil && !strings.HasPrefix(payload.Type, "product.") {
 			id = payload.Data.ID
 		}
-		if _, err := exec(ctx, tx, "UPDATE events SET customer_id = $3 WHERE store_id = $1 AND id = $2", f.StoreID, r.id, id); err != nil {
+		if _, err := exec(c, "UPDATE events SET customer_id = $3 WHERE store_id = $1 AND id = $2", f.StoreID, r.id, id); err != nil {
 			return false, err
 		}
 	}
@@ -453,13 +453,13 @@ func (e eraser) assign(ctx context.Context, tx *ent.Tx, f *Forgetting) (last boo
 
 // events erases the payloads of events about the customer, and the receivers' answers, also to events that were erased earlier,
 // because an import may have added some.
-func (e eraser) events(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, err error) {
-	rows, last, err := e.page(ctx, tx, f, "events.payload", f.CustomerID)
+func (e eraser) events(c *hook.Change, f *Forgetting) (last bool, err error) {
+	rows, last, err := e.page(c, f, "events.payload", f.CustomerID)
 	if err != nil {
 		return false, err
 	}
 	var alreadyErased []uuid.UUID
-	ids, err := e.rewrite(ctx, tx, f, "events.payload", rows, func(event row) ([]byte, error) {
+	ids, err := e.rewrite(c, f, "events.payload", rows, func(event row) ([]byte, error) {
 		read, err := hook.ReadEnvelope(event.text)
 		switch {
 		case string(event.text) == hook.Forgotten:
@@ -472,12 +472,12 @@ func (e eraser) events(ctx context.Context, tx *ent.Tx, f *Forgetting) (last boo
 	if err != nil || len(ids)+len(alreadyErased) == 0 {
 		return last, err
 	}
-	_, changed, err := e.answers(ctx, tx, f, alreadyErased)
+	_, changed, err := e.answers(c, f, alreadyErased)
 	f.Deliveries += changed
 	if err != nil || len(ids) == 0 {
 		return last, err
 	}
-	deliveries, _, err := e.answers(ctx, tx, f, ids)
+	deliveries, _, err := e.answers(c, f, ids)
 	if err != nil {
 		return false, err
 	}
@@ -485,14 +485,14 @@ func (e eraser) events(ctx context.Context, tx *ent.Tx, f *Forgetting) (last boo
 	// All leases have expired, because e.answers fails otherwise; but an attempt may still run, and its result must not be
 	// stored. A worker that claims one of these due deliveries cancels it, because its event is erased.
 	args := db.Args{f.StoreID, e.TimeArg()}
-	_, err = exec(ctx, tx, "UPDATE deliveries SET lease = NULL, leased_until = NULL, due_at = COALESCE(CAST($2 AS timestamptz), CURRENT_TIMESTAMP)"+
+	_, err = exec(c, "UPDATE deliveries SET lease = NULL, leased_until = NULL, due_at = COALESCE(CAST($2 AS timestamptz), CURRENT_TIMESTAMP)"+
 		" WHERE store_id = $1 AND event_id IN ("+args.AddIDs(ids)+")", args...)
 	return last, err
 }
 
 // answers erases the receivers' answers to the events. all counts the deliveries, and changed those with an answer. It returns
 // errBusy while one is being attempted.
-func (e eraser) answers(ctx context.Context, tx *ent.Tx, f *Forgetting, events []uuid.UUID) (all, changed int64, err error) {
+func (e eraser) answers(c *hook.Change, f *Forgetting, events []uuid.UUID) (all, changed int64, err error) {
 	if len(events) == 0 {
 		return 0, 0, nil
 	}
@@ -509,11 +509,11 @@ func (e eraser) answers(ctx context.Context, tx *ent.Tx, f *Forgetting, events [
 		{"deliveries", live, now},
 		{"finished_deliveries", "SELECT id, created_at, attempts, false FROM finished_deliveries" + condition, args},
 	} {
-		rows, err := read(ctx, tx, q.table, q.query, q.args...)
+		rows, err := read(c, q.table, q.query, q.args...)
 		if err != nil {
 			return 0, 0, err
 		}
-		ids, err := e.rewrite(ctx, tx, f, q.table+".attempts", rows, withoutAnswers)
+		ids, err := e.rewrite(c, f, q.table+".attempts", rows, withoutAnswers)
 		if err != nil {
 			return 0, 0, err
 		}
@@ -544,12 +544,12 @@ func withoutAnswers(delivery row) ([]byte, error) {
 }
 
 // activity erases the customer's values from journal entries about the customer and the orders.
-func (e eraser) activity(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, err error) {
-	rows, last, err := e.page(ctx, tx, f, "activity_entries.changes", f.CustomerID)
+func (e eraser) activity(c *hook.Change, f *Forgetting) (last bool, err error) {
+	rows, last, err := e.page(c, f, "activity_entries.changes", f.CustomerID)
 	if err != nil {
 		return false, err
 	}
-	ids, err := e.rewrite(ctx, tx, f, "activity_entries.changes", rows, withoutValues)
+	ids, err := e.rewrite(c, f, "activity_entries.changes", rows, withoutValues)
 	f.ActivityEntries += int64(len(ids))
 	return last, err
 }
@@ -587,13 +587,13 @@ func withoutValues(entry row) ([]byte, error) {
 
 // keys erases the customer's data in stored answers, and the hashes of the requests. A repeated request then gets the answer
 // without the data. It deletes a key whose answer cannot be read.
-func (e eraser) keys(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, err error) {
-	rows, last, err := e.page(ctx, tx, f, "idempotency_keys.answer", f.CustomerID)
+func (e eraser) keys(c *hook.Change, f *Forgetting) (last bool, err error) {
+	rows, last, err := e.page(c, f, "idempotency_keys.answer", f.CustomerID)
 	if err != nil {
 		return false, err
 	}
 	var drop, all []uuid.UUID
-	ids, err := e.rewrite(ctx, tx, f, "idempotency_keys.answer", rows, func(key row) ([]byte, error) {
+	ids, err := e.rewrite(c, f, "idempotency_keys.answer", rows, func(key row) ([]byte, error) {
 		all = append(all, key.id)
 		// Only operations that return an order store their answers.
 		order := &storefrontv1.Order{}
@@ -611,10 +611,10 @@ func (e eraser) keys(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool,
 		return false, err
 	}
 	f.IdempotencyKeys += int64(len(ids) + len(drop))
-	if err := changeAll(ctx, tx, "UPDATE idempotency_keys SET request = $2", db.Args{f.StoreID, []byte{}}, all); err != nil {
+	if err := changeAll(c, "UPDATE idempotency_keys SET request = $2", db.Args{f.StoreID, []byte{}}, all); err != nil {
 		return false, err
 	}
-	return last, changeAll(ctx, tx, "DELETE FROM idempotency_keys", db.Args{f.StoreID}, drop)
+	return last, changeAll(c, "DELETE FROM idempotency_keys", db.Args{f.StoreID}, drop)
 }
 
 // shownBy reports whether message, a *Customer or an *Order with its buyer, shows a name, a phone, a note, or an e-mail other
@@ -639,10 +639,10 @@ func (f *Forgetting) shownBy(message any) bool {
 }
 
 // changeAll runs an UPDATE or DELETE without a WHERE for these ids of the store in args[0].
-func changeAll(ctx context.Context, tx *ent.Tx, statement string, args db.Args, ids []uuid.UUID) error {
+func changeAll(c *hook.Change, statement string, args db.Args, ids []uuid.UUID) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	_, err := exec(ctx, tx, statement+" WHERE store_id = $1 AND id IN ("+args.AddIDs(ids)+")", args...)
+	_, err := exec(c, statement+" WHERE store_id = $1 AND id IN ("+args.AddIDs(ids)+")", args...)
 	return err
 }

@@ -12,7 +12,6 @@ import (
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/notice"
-	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/store"
 )
 
@@ -54,17 +53,17 @@ func Store(ctx context.Context, d *db.DB, storeID uuid.UUID) error {
 	}); err != nil {
 		return fmt.Errorf("delete store %s: %w", storeID, err)
 	}
-	if err := hook.WithTx(ctx, d, func(ctx context.Context, tx *ent.Tx) error {
+	if err := hook.Run(ctx, d, func(c *hook.Change) error {
 		// If several calls run at once, only one of them finds the store here.
-		found, err := db.Lock(d, tx.Store.Query().Where(store.ID(storeID), store.DeletionBeganAtNotNil())).IDs(ctx)
+		found, err := hook.LockIDs(c, c.Tx.Store.Query().Where(store.ID(storeID), store.DeletionBeganAtNotNil()))
 		if err != nil || len(found) == 0 {
 			return err
 		}
-		if _, err := notice.Write(ctx, d, tx, hook.Time(ctx), notice.Notice{Type: notice.StoreDeleted, StoreID: storeID,
+		if _, err := notice.Write(c, d, c.Tx, c.Time(), notice.Notice{Type: notice.StoreDeleted, StoreID: storeID,
 			Text: "The store and all that it had were deleted, as ordered. It cannot be restored."}); err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, "DELETE FROM stores WHERE id = $1", storeID)
+		_, err = c.Tx.ExecContext(c, "DELETE FROM stores WHERE id = $1", storeID)
 		return err
 	}); err != nil {
 		return err
@@ -76,14 +75,14 @@ func Store(ctx context.Context, d *db.DB, storeID uuid.UUID) error {
 // begin marks a store before any of its rows is deleted. begun is false if it must not be deleted. A restoration locks the same
 // row, so either it commits first and nothing is deleted, or it fails.
 func begin(ctx context.Context, d *db.DB, storeID uuid.UUID) (begun bool, err error) {
-	err = hook.WithTx(ctx, d, func(ctx context.Context, tx *ent.Tx) error {
+	err = hook.Run(ctx, d, func(c *hook.Change) error {
 		// A store whose deletion has begun is due even if the clock has been set back since.
 		due := store.Or(store.DeletionBeganAtNotNil(), d.IsPast(store.FieldDeleteAt))
-		found, err := db.Lock(d, tx.Store.Query().Where(store.ID(storeID), due)).IDs(ctx)
+		found, err := hook.LockIDs(c, c.Tx.Store.Query().Where(store.ID(storeID), due))
 		if begun = len(found) > 0; err != nil || !begun {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, "UPDATE stores SET deletion_began_at = $1 WHERE id = $2 AND deletion_began_at IS NULL",
+		_, err = c.Tx.ExecContext(c, "UPDATE stores SET deletion_began_at = $1 WHERE id = $2 AND deletion_began_at IS NULL",
 			d.Now(), storeID)
 		return err
 	})

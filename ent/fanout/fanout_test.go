@@ -31,37 +31,37 @@ func newShop(t *testing.T, d *db.DB) shop {
 	s := shop{DB: d, t: t, id: uuid.New()}
 	slug := "s" + s.id.String()
 	s.ctx = tenant.With(t.Context(), tenant.Store{ID: s.id, Slug: slug, Currency: "XAF"}, tenant.Actor{Type: tenant.ActorOperator})
-	s.change(func(ctx context.Context, tx *ent.Tx) error {
-		now := hook.Time(ctx)
-		return tx.Store.Create().SetID(s.id).SetName("Atelier").SetSlug(slug).SetURL("https://shop.example").SetCurrency("XAF").
-			SetCountry("CM").SetCreatedAt(now).SetUpdatedAt(now).Exec(ctx)
+	s.change(func(c *hook.Change) error {
+		now := c.Time()
+		return c.Tx.Store.Create().SetID(s.id).SetName("Atelier").SetSlug(slug).SetURL("https://shop.example").SetCurrency("XAF").
+			SetCountry("CM").SetCreatedAt(now).SetUpdatedAt(now).Exec(c)
 	})
 	return s
 }
 
-func (s shop) change(fn func(ctx context.Context, tx *ent.Tx) error) {
+func (s shop) change(fn func(c *hook.Change) error) {
 	s.t.Helper()
-	require.NoError(s.t, hook.WithTx(s.ctx, s.DB, fn))
+	require.NoError(s.t, hook.Run(s.ctx, s.DB, fn))
 }
 
 // register registers a webhook for new customers.
 func (s shop) register(webhook uuid.UUID) {
 	s.t.Helper()
-	s.change(func(ctx context.Context, tx *ent.Tx) error {
-		now := hook.Time(ctx)
-		return tx.Webhook.Create().SetID(webhook).SetStoreID(s.id).SetURL("https://receiver.example").
+	s.change(func(c *hook.Change) error {
+		now := c.Time()
+		return c.Tx.Webhook.Create().SetID(webhook).SetStoreID(s.id).SetURL("https://receiver.example").
 			SetEvents([]string{hook.OrderPaid, hook.CustomerCreated}).SetSecret([]byte("sealed")).SetSecretKey("key").
-			SetCreatedAt(now).SetUpdatedAt(now).Exec(ctx)
+			SetCreatedAt(now).SetUpdatedAt(now).Exec(c)
 	})
 }
 
 // The changes of a webhook, as package webhooks makes them.
 func (s shop) disable(webhook uuid.UUID) {
-	s.change(func(ctx context.Context, tx *ent.Tx) error {
-		if _, err := tx.ExecContext(ctx, "UPDATE webhooks SET enabled = false WHERE id = $1", webhook); err != nil {
+	s.change(func(c *hook.Change) error {
+		if _, err := c.Tx.ExecContext(c, "UPDATE webhooks SET enabled = false WHERE id = $1", webhook); err != nil {
 			return err
 		}
-		return queue.Cancel(ctx, tx, s.id, webhook)
+		return queue.Cancel(c, s.id, webhook)
 	})
 }
 
@@ -99,12 +99,12 @@ func (s shop) exec(statement string, args ...any) {
 // before it commits.
 func (s shop) customer(between func()) {
 	s.t.Helper()
-	require.NoError(s.t, hook.WithTx(s.ctx, s.ForStore(s.ctx), func(ctx context.Context, tx *ent.Tx) error {
-		now := hook.Time(ctx)
+	require.NoError(s.t, hook.Run(s.ctx, s.ForStore(s.ctx), func(c *hook.Change) error {
+		now := c.Time()
 		email := uuid.NewString() + "@example.com"
-		err := tx.Customer.Create().SetStoreID(s.id).SetEmail(email).SetSearch(email).SetCreatedAt(now).SetUpdatedAt(now).Exec(ctx)
+		err := c.Tx.Customer.Create().SetStoreID(s.id).SetEmail(email).SetSearch(email).SetCreatedAt(now).SetUpdatedAt(now).Exec(c)
 		if err == nil && between != nil {
-			tx.OnCommit(func(next ent.Committer) ent.Committer {
+			c.Tx.OnCommit(func(next ent.Committer) ent.Committer {
 				return ent.CommitFunc(func(ctx context.Context, tx *ent.Tx) error {
 					between()
 					return next.Commit(ctx, tx)

@@ -23,15 +23,15 @@ func TestAnEventTellsWhatCausedIt(t *testing.T) {
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
 		ctx, id := inStore(t, d)
 		archive := func(ctx context.Context, status product.Status) error {
-			return hook.WithTx(ctx, d, func(ctx context.Context, tx *ent.Tx) error {
-				row, err := tx.Product.Get(ctx, id)
+			return hook.Run(ctx, d, func(c *hook.Change) error {
+				row, err := c.Tx.Product.Get(c, id)
 				if err != nil {
 					return err
 				}
-				if err := hook.MarkLocked(ctx, row); err != nil {
+				if err := c.MarkLocked(row); err != nil {
 					return err
 				}
-				return row.Update().SetStatus(status).Exec(ctx)
+				return row.Update().SetStatus(status).Exec(c)
 			})
 		}
 		newest := func() *ent.Event { return d.Client().Event.Query().Order(ent.Desc("id")).FirstX(ctx) }
@@ -50,11 +50,11 @@ func TestAnEventTellsWhatCausedIt(t *testing.T) {
 		require.Equal(t, []uuid.UUID{event.ID}, request.Events)
 
 		// The events of a transaction that is rolled back do not count as caused by the request.
-		require.Error(t, hook.WithTx(inRequest, d, func(ctx context.Context, tx *ent.Tx) error {
-			row, err := tx.Product.Get(ctx, id)
+		require.Error(t, hook.Run(inRequest, d, func(c *hook.Change) error {
+			row, err := c.Tx.Product.Get(c, id)
 			require.NoError(t, err)
-			require.NoError(t, hook.MarkLocked(ctx, row))
-			require.NoError(t, row.Update().SetStatus(product.StatusARCHIVED).Exec(ctx))
+			require.NoError(t, c.MarkLocked(row))
+			require.NoError(t, row.Update().SetStatus(product.StatusARCHIVED).Exec(c))
 			return errors.New("after all not")
 		}))
 		require.Len(t, request.Events, 1)

@@ -2,10 +2,10 @@
 // journal, its events, and their deliveries to webhooks. Changes are mutations of ent's client; Open adds the hook to the
 // clients of a database.
 //
-//	WithTx ──► fn: locks rows, changes them
-//	             mutation ──► hook notes the change, and registers with the commit
-//	             mutation ──► hook notes the change
-//	       ──► commit: journal, events, deliveries ──► COMMIT ──► followers and workers are signalled
+//	Run ──► fn: locks rows, changes them
+//	          mutation ──► hook notes the change, and registers with the commit
+//	          mutation ──► hook notes the change
+//	    ──► commit: journal, events, deliveries ──► COMMIT ──► followers and workers are signalled
 //
 // The records are written at the end of the transaction, because an event shows what a GET answers right after the commit:
 // the customer of a first purchase already has that order counted. A transaction that dies leaves neither the change nor its
@@ -25,7 +25,6 @@ import (
 	"github.com/google/uuid"
 
 	"go.storefront.example/ent/id"
-	"go.storefront.example/ent/tenant"
 	"go.storefront.example/ent/tracing"
 	"go.storefront.example/gen/ent"
 )
@@ -40,23 +39,20 @@ type recordedMutation struct {
 }
 
 // Record adds a journal entry for a change that the hook does not journal, such as a load of many rows.
-func Record(ctx context.Context, action, resource string, id uuid.UUID, fields ...FieldChange) {
-	r := recorderFrom(ctx)
-	r.register()
-	r.changes = append(r.changes, recordedMutation{action: action, resource: resource, id: id, fields: fields})
+func (c *Change) Record(action, resource string, id uuid.UUID, fields ...FieldChange) {
+	c.register()
+	c.changes = append(c.changes, recordedMutation{action: action, resource: resource, id: id, fields: fields})
 }
 
 // RecordPart journals one part of a larger change, such as one batch of an import. All parts share one journal entry about the
 // object with the id objectID. In this entry the value of field is the sum of the parts' counts. The first part makes the entry
 // with its time; each later part adds its count. The entry's id is derived from changeID, an id made by id.At, and the store's
 // id. The caller holds a lock under which the parts run one after the other, such as a lock on the row of the object.
-func RecordPart(ctx context.Context, changeID uuid.UUID, action, resource string, objectID uuid.UUID, field string, count int64) {
-	store, _, _ := tenant.From(ctx)
-	r := recorderFrom(ctx)
-	r.register()
-	r.changes = append(r.changes, recordedMutation{
+func (c *Change) RecordPart(changeID uuid.UUID, action, resource string, objectID uuid.UUID, field string, count int64) {
+	c.register()
+	c.changes = append(c.changes, recordedMutation{
 		action: action, resource: resource, id: objectID, fields: []FieldChange{{Field: field, To: count}},
-		entry: id.Derive(changeID, store.ID),
+		entry: id.Derive(changeID, c.Store.ID),
 	})
 }
 
@@ -86,16 +82,17 @@ type mutation interface {
 }
 
 var (
-	errNoTransaction = errors.New("outside a transaction, or the context names no store")
+	errNoTransaction = errors.New("outside a transaction, or the call names no store")
 	errManyRows      = errors.New("only one row at a time can be journaled")
-	errOtherStore    = errors.New("it belongs to another store than the context")
+	errOtherStore    = errors.New("it belongs to another store than the call")
 	errUnlocked      = errors.New("its row is not locked (hook.LockRow)")
 )
 
-// recordMutation runs the mutation m of a row of the kind k, and adds a recordedMutation to the recorder, from which the commit
+// recordMutation runs the mutation m of a row of the kind k, and adds a recordedMutation to the change, from which the commit
 // writes the journal entry and the events.
 func recordMutation(ctx context.Context, k kind, m mutation, next ent.Mutator) (ent.Value, error) {
-	fields, err := k.checkedChanges(ctx, m)
+	c, _ := ctx.Value(contextKey{}).(*Change)
+	fields, err := c.checkedFields(k, m)
 	if err != nil {
 		return nil, fmt.Errorf("change a %s: %w", k.resource, err)
 	}
@@ -103,44 +100,41 @@ func recordMutation(ctx context.Context, k kind, m mutation, next ent.Mutator) (
 	if !ok {
 		return next.Mutate(ctx, m)
 	}
-	r := recorderFrom(ctx)
 	if m.Op().Is(ent.OpUpdateOne) && len(fields) > 0 && m.Type() != ent.TypeApiKey { // an API key has no column updated_at
-		if err := m.SetField("updated_at", r.time(id)); err != nil {
+		if err := m.SetField("updated_at", c.Time(id)); err != nil {
 			return nil, err
 		}
 	}
 	// When many rows are created, ent runs the hook of each row inside the hook of the row before it. So the inner hooks
 	// have added their entries first, and this row's entry is inserted before theirs.
-	position := len(r.changes)
+	position := len(c.changes)
 	value, err := next.Mutate(ctx, m)
 	if err != nil {
 		return nil, err
 	}
-	r.rows[id] = lockedRow{row: value, lastMoment: r.rows[id].lastMoment}
-	r.register()
-	c := recordedMutation{resource: k.resource, id: id, fields: fields}
-	if len(fields) > 0 && (r.journal == nil || r.journal(m.Op())) {
-		c.action = k.action(m.Op(), fields)
+	c.rows[id] = lockedRow{row: value, lastMoment: c.rows[id].lastMoment}
+	c.register()
+	recorded := recordedMutation{resource: k.resource, id: id, fields: fields}
+	if len(fields) > 0 && (c.journal == nil || c.journal(m.Op())) {
+		recorded.action = k.action(m.Op(), fields)
 	}
-	if k.events != nil && !r.withoutEvents {
-		c.events = k.events(m.Op().Is(ent.OpCreate), newStatus(fields), value)
+	if k.events != nil && !c.withoutEvents {
+		recorded.events = k.events(m.Op().Is(ent.OpCreate), newStatus(fields), value)
 	}
-	if c.action != "" || len(c.events) > 0 {
-		r.changes = slices.Insert(r.changes, position, c)
+	if recorded.action != "" || len(recorded.events) > 0 {
+		c.changes = slices.Insert(c.changes, position, recorded)
 	}
 	return value, nil
 }
 
-// checkedChanges returns the journaled columns that the mutation m changes. It returns an error if the change is not
-// allowed.
-func (k kind) checkedChanges(ctx context.Context, m mutation) ([]FieldChange, error) {
-	r, begun := ctx.Value(contextKey{}).(*recorder)
-	store, _, tenanted := tenant.From(ctx)
-	if _, err := m.Tx(); err != nil || !begun || !tenanted {
+// checkedFields returns the journaled columns that the mutation m changes. It returns an error if the change, which may be nil,
+// does not allow the mutation.
+func (c *Change) checkedFields(k kind, m mutation) ([]FieldChange, error) {
+	if _, err := m.Tx(); err != nil || c == nil || !c.InStore {
 		return nil, errNoTransaction
 	}
 	id, _ := m.ID()
-	object, locked := r.rows[id]
+	object, locked := c.rows[id]
 	switch op, journaled := m.Op(), k.setsColumn(m); {
 	case op.Is(ent.OpDelete), op.Is(ent.OpUpdate) && journaled:
 		return nil, errManyRows
@@ -148,7 +142,7 @@ func (k kind) checkedChanges(ctx context.Context, m mutation) ([]FieldChange, er
 		return nil, nil
 	case !op.Is(ent.OpCreate) && !locked:
 		return nil, errUnlocked
-	case storeOf(m, object.row) != store.ID:
+	case storeOf(m, object.row) != c.Store.ID:
 		return nil, errOtherStore
 	}
 	return k.changes(m, object.row)
@@ -156,16 +150,16 @@ func (k kind) checkedChanges(ctx context.Context, m mutation) ([]FieldChange, er
 
 // recordEvent sets the request id and trace of a new event, if the context has them, and records the event.
 func recordEvent(ctx context.Context, m *ent.EventMutation, next ent.Mutator) (ent.Value, error) {
-	if r, begun := ctx.Value(contextKey{}).(*recorder); begun && m.Op().Is(ent.OpCreate) {
-		if request := tenant.CallOf(ctx).Request; request != nil {
-			m.SetRequestID(request.ID)
+	if c, begun := ctx.Value(contextKey{}).(*Change); begun && m.Op().Is(ent.OpCreate) {
+		if c.Request != nil {
+			m.SetRequestID(c.Request.ID)
 		}
 		if parent := tracing.Traceparent(ctx); parent != "" {
 			m.SetTrace(parent)
 		}
 		if id, ok := m.ID(); ok {
-			r.events = append(r.events, id)
-			r.register()
+			c.events = append(c.events, id)
+			c.register()
 		}
 	}
 	return next.Mutate(ctx, m)

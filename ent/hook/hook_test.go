@@ -25,20 +25,20 @@ func inStore(t *testing.T, d *db.DB) (context.Context, uuid.UUID) {
 	owner := tenant.Store{ID: uuid.New(), Slug: "atelier", Currency: "XAF"}
 	ctx := tenant.With(context.Background(), owner, tenant.Actor{Type: tenant.ActorAPIKey, ID: "key", Name: "till"})
 	id := uuid.New()
-	require.NoError(t, hook.WithTx(ctx, d, func(ctx context.Context, tx *ent.Tx) error {
-		now := hook.Time(ctx)
-		if err := tx.Store.Create().SetID(owner.ID).SetName("Atelier").SetSlug(owner.Slug).SetURL("https://a.example").
-			SetCurrency("XAF").SetCountry("CM").SetCreatedAt(now).SetUpdatedAt(now).Exec(ctx); err != nil {
+	require.NoError(t, hook.Run(ctx, d, func(c *hook.Change) error {
+		now := c.Time()
+		if err := c.Tx.Store.Create().SetID(owner.ID).SetName("Atelier").SetSlug(owner.Slug).SetURL("https://a.example").
+			SetCurrency("XAF").SetCountry("CM").SetCreatedAt(now).SetUpdatedAt(now).Exec(c); err != nil {
 			return err
 		}
-		return newProduct(ctx, tx, owner.ID).SetID(id).Exec(ctx)
+		return newProduct(c, owner.ID).SetID(id).Exec(c)
 	}))
 	return ctx, id
 }
 
-func newProduct(ctx context.Context, tx *ent.Tx, owner uuid.UUID) *ent.ProductCreate {
-	now := hook.Time(ctx)
-	return tx.Product.Create().SetStoreID(owner).SetTitle("Guide").SetTitleFolded("guide").SetSlug(uuid.NewString()).
+func newProduct(c *hook.Change, owner uuid.UUID) *ent.ProductCreate {
+	now := c.Time()
+	return c.Tx.Product.Create().SetStoreID(owner).SetTitle("Guide").SetTitleFolded("guide").SetSlug(uuid.NewString()).
 		SetType(product.TypeFILE).SetPriceAmount(5).SetURL("https://a.example/p").SetCreatedAt(now).SetUpdatedAt(now)
 }
 
@@ -49,17 +49,17 @@ func TestEntryTellsOfWhatChangedAndOfNothingElse(t *testing.T) {
 		before := d.Client().ActivityEntry.Query().CountX(ctx)
 		require.Equal(t, 2, before, "the store and the product")
 		change := func(change func(*ent.ProductUpdateOne)) {
-			require.NoError(t, hook.WithTx(ctx, d, func(ctx context.Context, tx *ent.Tx) error {
-				row, err := tx.Product.Get(ctx, id)
+			require.NoError(t, hook.Run(ctx, d, func(c *hook.Change) error {
+				row, err := c.Tx.Product.Get(c, id)
 				if err != nil {
 					return err
 				}
-				if err := hook.MarkLocked(ctx, row); err != nil {
+				if err := c.MarkLocked(row); err != nil {
 					return err
 				}
 				u := row.Update()
 				change(u)
-				return u.Exec(ctx)
+				return u.Exec(c)
 			}))
 		}
 		change(func(u *ent.ProductUpdateOne) { u.SetTitle("Guide").SetStatus(product.StatusDRAFT).ClearCoverURL() })
@@ -82,50 +82,50 @@ func TestWhatCannotBeJournaledIsRefused(t *testing.T) {
 		rows := []struct {
 			reason string
 			ctx    context.Context
-			change func(context.Context, *ent.Tx) error
+			change func(*hook.Change) error
 			want   string
 		}{
-			{"a bulk change runs a hook once for many rows", ctx, func(ctx context.Context, tx *ent.Tx) error {
-				return tx.Product.Update().SetTitle("All").Exec(ctx)
+			{"a bulk change runs a hook once for many rows", ctx, func(c *hook.Change) error {
+				return c.Tx.Product.Update().SetTitle("All").Exec(c)
 			}, "one row at a time"},
-			{"so does a bulk deletion", ctx, func(ctx context.Context, tx *ent.Tx) error {
-				_, err := tx.Product.Delete().Exec(ctx)
+			{"so does a bulk deletion", ctx, func(c *hook.Change) error {
+				_, err := c.Tx.Product.Delete().Exec(c)
 				return err
 			}, "one row at a time"},
-			{"a sum has no value to journal", ctx, func(ctx context.Context, tx *ent.Tx) error {
-				row := tx.Product.GetX(ctx, id)
-				if err := hook.MarkLocked(ctx, row); err != nil {
+			{"a sum has no value to journal", ctx, func(c *hook.Change) error {
+				row := c.Tx.Product.GetX(c, id)
+				if err := c.MarkLocked(row); err != nil {
 					return err
 				}
-				return row.Update().AddPriceAmount(1).Exec(ctx)
+				return row.Update().AddPriceAmount(1).Exec(c)
 			}, "is set, not added to"},
-			{"somebody else may change the row that is deleted", ctx, func(ctx context.Context, tx *ent.Tx) error {
-				return tx.Product.DeleteOneID(id).Exec(ctx)
+			{"somebody else may change the row that is deleted", ctx, func(c *hook.Change) error {
+				return c.Tx.Product.DeleteOneID(id).Exec(c)
 			}, "not locked"},
-			{"a new row of another store", ctx, func(ctx context.Context, tx *ent.Tx) error {
-				return newProduct(ctx, tx, uuid.New()).Exec(ctx)
+			{"a new row of another store", ctx, func(c *hook.Change) error {
+				return newProduct(c, uuid.New()).Exec(c)
 			}, "another store"},
-			{"one of many", ctx, func(ctx context.Context, tx *ent.Tx) error {
-				store, _ := tenant.StoreOf(ctx)
-				return tx.Product.CreateBulk(newProduct(ctx, tx, store.ID), newProduct(ctx, tx, uuid.New())).Exec(ctx)
+			{"one of many", ctx, func(c *hook.Change) error {
+				store, _ := tenant.StoreOf(c)
+				return c.Tx.Product.CreateBulk(newProduct(c, store.ID), newProduct(c, uuid.New())).Exec(c)
 			}, "another store"},
 			{"a row of another store", tenant.With(ctx, tenant.Store{ID: uuid.New()}, tenant.Actor{}),
-				func(ctx context.Context, tx *ent.Tx) error {
-					row := tx.Product.GetX(ctx, id)
-					if err := hook.MarkLocked(ctx, row); err != nil {
+				func(c *hook.Change) error {
+					row := c.Tx.Product.GetX(c, id)
+					if err := c.MarkLocked(row); err != nil {
 						return err
 					}
-					return row.Update().SetTitle("x").Exec(ctx)
+					return row.Update().SetTitle("x").Exec(c)
 				}, "another store"},
-			{"somebody else may change the row meanwhile", ctx, func(ctx context.Context, tx *ent.Tx) error {
-				return tx.Product.UpdateOneID(id).SetTitle("x").Exec(ctx)
+			{"somebody else may change the row meanwhile", ctx, func(c *hook.Change) error {
+				return c.Tx.Product.UpdateOneID(id).SetTitle("x").Exec(c)
 			}, "not locked"},
-			{"nobody acts", context.Background(), func(ctx context.Context, tx *ent.Tx) error {
-				return tx.Product.UpdateOneID(id).SetTitle("x").Exec(ctx)
+			{"nobody acts", context.Background(), func(c *hook.Change) error {
+				return c.Tx.Product.UpdateOneID(id).SetTitle("x").Exec(c)
 			}, "no store"},
 		}
 		for _, row := range rows {
-			err := hook.WithTx(row.ctx, d, row.change)
+			err := hook.Run(row.ctx, d, row.change)
 			require.ErrorContains(t, err, row.want, row.reason)
 		}
 		require.Equal(t, "Guide", d.Client().Product.GetX(ctx, id).Title)
@@ -143,14 +143,14 @@ func TestManyNewRowsKeepTheirOrder(t *testing.T) {
 		require.NoError(t, err)
 		before := d.Client().ActivityEntry.Query().CountX(ctx)
 		var rows []*ent.Customer
-		create := func(ctx context.Context, tx *ent.Tx) (err error) {
-			rows, err = tx.Customer.MapCreateBulk(make([]struct{}, 25), func(c *ent.CustomerCreate, i int) {
-				c.SetStoreID(owner.ID).SetEmail(fmt.Sprintf("c%d@%s.example.com", i, uuid.NewString())).SetSearch("").
-					SetCreatedAt(hook.Time(ctx)).SetUpdatedAt(hook.Time(ctx))
-			}).Save(ctx)
+		create := func(c *hook.Change) (err error) {
+			rows, err = c.Tx.Customer.MapCreateBulk(make([]struct{}, 25), func(create *ent.CustomerCreate, i int) {
+				create.SetStoreID(owner.ID).SetEmail(fmt.Sprintf("c%d@%s.example.com", i, uuid.NewString())).SetSearch("").
+					SetCreatedAt(c.Time()).SetUpdatedAt(c.Time())
+			}).Save(c)
 			return err
 		}
-		require.NoError(t, hook.WithTx(ctx, d, create))
+		require.NoError(t, hook.Run(ctx, d, create))
 		for i, e := range d.Client().ActivityEntry.Query().Order(ent.Asc("id")).AllX(ctx)[before:] {
 			require.Equal(t, rows[i].ID, e.ResourceID)
 		}
@@ -162,9 +162,9 @@ func TestManyNewRowsKeepTheirOrder(t *testing.T) {
  VALUES ($1, $2, 'https://a.example', '["customer.created"]', true, $3, '', $4, $4)`, uuid.New(), owner.ID, []byte{1}, d.Now())
 		require.NoError(t, err)
 		waiting := dbtest.Queued(t, d, owner.ID)
-		require.NoError(t, hook.WithTx(ctx, d, create))
+		require.NoError(t, hook.Run(ctx, d, create))
 		require.Equal(t, waiting+25, dbtest.Queued(t, d, owner.ID))
-		require.NoError(t, hook.WithTx(ctx, d, create, hook.WithoutCreations, hook.WithoutEvents))
+		require.NoError(t, hook.Run(ctx, d, create, hook.WithoutCreations, hook.WithoutEvents))
 		require.Equal(t, waiting+25, dbtest.Queued(t, d, owner.ID))
 		require.Equal(t, before+50, d.Client().ActivityEntry.Query().CountX(ctx))
 	})
@@ -182,38 +182,44 @@ func TestTheMomentsOfAnObjectIncrease(t *testing.T) {
 		_, err := d.Writer().Exec("UPDATE products SET published_at = $1 WHERE id = $2", ahead, id)
 		require.NoError(t, err)
 		for i := range 3 {
-			require.NoError(t, hook.WithTx(ctx, d, func(ctx context.Context, tx *ent.Tx) error {
-				row := tx.Product.GetX(ctx, id)
-				require.NoError(t, hook.MarkLocked(ctx, row))
-				require.Equal(t, now, hook.Time(ctx))
-				row, err := row.Update().SetTitle(fmt.Sprint(i)).Save(ctx)
+			require.NoError(t, hook.Run(ctx, d, func(c *hook.Change) error {
+				row := c.Tx.Product.GetX(c, id)
+				require.NoError(t, c.MarkLocked(row))
+				require.Equal(t, now, c.Time())
+				row, err := row.Update().SetTitle(fmt.Sprint(i)).Save(c)
 				require.Equal(t, ahead.Add(time.Duration(i+1)*time.Millisecond), row.UpdatedAt.UTC())
-				require.Equal(t, row.UpdatedAt.UTC(), hook.Time(ctx, id))
-				require.Equal(t, now, hook.Time(ctx, uuid.New()))
+				require.Equal(t, row.UpdatedAt.UTC(), c.Time(id))
+				require.Equal(t, now, c.Time(uuid.New()))
 				return err
 			}))
 		}
 	}
 }
 
-// A transaction that has called hook.Time cannot lock another row: while the transaction waited for the lock, the row may
+// A change that has asked for its time cannot lock another row: while it waited for the lock, the row may
 // have got a later moment.
 func TestALockAfterTheTimeFails(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
 		ctx, id := inStore(t, d)
-		lock := func(ctx context.Context, tx *ent.Tx) error {
-			_, err := hook.LockRow(ctx, tx.Product.Query().Where(product.StoreID(storeOf(ctx)), product.ID(id)))
+		lock := func(c *hook.Change) error {
+			_, err := hook.LockRow(c, c.Tx.Product.Query().Where(product.StoreID(storeOf(c)), product.ID(id)))
 			return err
 		}
-		require.NoError(t, hook.WithTx(ctx, d, func(ctx context.Context, tx *ent.Tx) error {
-			require.NoError(t, lock(ctx, tx))
-			_ = hook.Time(ctx)
-			return lock(ctx, tx) // allowed, because this transaction locked the row before it called hook.Time
+		require.NoError(t, hook.Run(ctx, d, func(c *hook.Change) error {
+			require.NoError(t, lock(c))
+			_ = c.Time()
+			return lock(c) // allowed, because this transaction locked the row before it asked for the time
 		}))
-		err := hook.WithTx(ctx, d, func(ctx context.Context, tx *ent.Tx) error {
-			_ = hook.Time(ctx)
-			return lock(ctx, tx)
+		err := hook.Run(ctx, d, func(c *hook.Change) error {
+			_ = c.Time()
+			return lock(c)
+		})
+		require.ErrorContains(t, err, "before this lock")
+		err = hook.Run(ctx, d, func(c *hook.Change) error {
+			_ = c.Time()
+			_, err := hook.LockIDs(c, c.Tx.Product.Query())
+			return err
 		})
 		require.ErrorContains(t, err, "before this lock")
 	})
@@ -225,11 +231,11 @@ func TestACommitWhoseRecordsFailChangesNothing(t *testing.T) {
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
 		ctx, id := inStore(t, d)
 		before := d.Client().ActivityEntry.Query().CountX(ctx)
-		err := hook.WithTx(ctx, d, func(ctx context.Context, tx *ent.Tx) error {
-			row, err := hook.LockRow(ctx, tx.Product.Query().Where(product.StoreID(storeOf(ctx)), product.ID(id)))
+		err := hook.Run(ctx, d, func(c *hook.Change) error {
+			row, err := hook.LockRow(c, c.Tx.Product.Query().Where(product.StoreID(storeOf(c)), product.ID(id)))
 			require.NoError(t, err)
-			require.NoError(t, row.Update().SetStatus(product.StatusPUBLISHED).Exec(ctx))
-			_, err = tx.ExecContext(ctx, "ALTER TABLE events RENAME TO absent")
+			require.NoError(t, row.Update().SetStatus(product.StatusPUBLISHED).Exec(c))
+			_, err = c.Tx.ExecContext(c, "ALTER TABLE events RENAME TO absent")
 			return err
 		})
 		require.ErrorContains(t, err, "write the events")
@@ -245,12 +251,12 @@ func TestARequestThatWasNotDecodedWholeChangesNothing(t *testing.T) {
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
 		ctx, id := inStore(t, d)
 		ctx = apijson.WithDecoded(ctx, apijson.Decoded{Invalid: &apijson.Invalid{Message: "The request has invalid fields."}})
-		err := hook.Change(ctx, d, func(ctx context.Context, tx *ent.Tx) error {
-			row, err := hook.LockRow(ctx, tx.Product.Query().Where(product.ID(id)))
+		err := hook.Run(ctx, d, func(c *hook.Change) error {
+			row, err := hook.LockRow(c, c.Tx.Product.Query().Where(product.ID(id)))
 			if err != nil {
 				return err
 			}
-			return row.Update().SetTitle("Half").Exec(ctx)
+			return row.Update().SetTitle("Half").Exec(c)
 		})
 		require.ErrorContains(t, err, "was not decoded whole")
 		require.NotEqual(t, "Half", d.Client().Product.GetX(ctx, id).Title)
@@ -262,14 +268,14 @@ func TestCountersAndDeletions(t *testing.T) {
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
 		ctx, id := inStore(t, d)
 		before := d.Client().ActivityEntry.Query().CountX(ctx)
-		require.NoError(t, hook.WithTx(ctx, d, func(ctx context.Context, tx *ent.Tx) error {
-			return tx.Customer.Update().AddOrdersCount(1).AddTotalPaid(5).Exec(ctx)
+		require.NoError(t, hook.Run(ctx, d, func(c *hook.Change) error {
+			return c.Tx.Customer.Update().AddOrdersCount(1).AddTotalPaid(5).Exec(c)
 		}))
 		require.Equal(t, before, d.Client().ActivityEntry.Query().CountX(ctx))
-		require.NoError(t, hook.WithTx(ctx, d, func(ctx context.Context, tx *ent.Tx) error {
-			row := tx.Product.GetX(ctx, id)
-			require.NoError(t, hook.MarkLocked(ctx, row))
-			return tx.Product.DeleteOne(row).Exec(ctx)
+		require.NoError(t, hook.Run(ctx, d, func(c *hook.Change) error {
+			row := c.Tx.Product.GetX(c, id)
+			require.NoError(t, c.MarkLocked(row))
+			return c.Tx.Product.DeleteOne(row).Exec(c)
 		}))
 		last := d.Client().ActivityEntry.Query().Order(ent.Desc("id")).FirstX(ctx)
 		require.Equal(t, "product.deleted", last.Action)

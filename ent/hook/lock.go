@@ -25,28 +25,40 @@ type lockableQuery[Q any, R ent.Value] interface {
 // the row. LockRow fails with ent's NotFoundError if there is no such row, or if options has db.SkipLocked and another
 // transaction has locked the row.
 //
-// A transaction locks every row that it changes before it asks for the time (Time), in the order store, order, customer,
-// payment link; if it locks a product, a key or a webhook, it locks no other row. So transactions never deadlock.
-func LockRow[Q lockableQuery[Q, R], R ent.Value](ctx context.Context, q Q, options ...string) (R, error) {
-	row, err := db.Lock(recorderFrom(ctx).db, q, options...).Only(ctx)
+// A change locks every row that it changes before it asks for the time (Change.Time), in the order store, order, customer,
+// payment link; if it locks a product, a key or a webhook, it locks no other row. So changes never deadlock.
+func LockRow[Q lockableQuery[Q, R], R ent.Value](c *Change, q Q, options ...string) (R, error) {
+	row, err := db.Lock(c.DB, q, options...).Only(c)
 	if err != nil {
 		return row, err
 	}
-	return row, MarkLocked(ctx, row)
+	return row, c.MarkLocked(row)
 }
 
 // LockRows locks and returns all rows that q finds, in the order of q, as LockRow does for one row.
-func LockRows[Q lockableQuery[Q, R], R ent.Value](ctx context.Context, q Q) ([]R, error) {
-	rows, err := db.Lock(recorderFrom(ctx).db, q).All(ctx)
+func LockRows[Q lockableQuery[Q, R], R ent.Value](c *Change, q Q) ([]R, error) {
+	rows, err := db.Lock(c.DB, q).All(c)
 	if err != nil {
 		return nil, err
 	}
 	for _, row := range rows {
-		if err := MarkLocked(ctx, row); err != nil {
+		if err := c.MarkLocked(row); err != nil {
 			return nil, err
 		}
 	}
 	return rows, nil
+}
+
+// LockIDs locks all rows that q finds, so that no other transaction changes them before the commit, and returns their ids in the
+// order of q. The change itself may not change them, because it does not read them.
+func LockIDs[Q interface {
+	ForUpdate(opts ...sql.LockOption) Q
+	IDs(ctx context.Context) ([]uuid.UUID, error)
+}](c *Change, q Q) ([]uuid.UUID, error) {
+	if !c.now.IsZero() {
+		return nil, errLockAfterTime
+	}
+	return db.Lock(c.DB, q).IDs(c)
 }
 
 // lockedRow is a row that no other transaction changes before the commit.
@@ -55,27 +67,26 @@ type lockedRow struct {
 	lastMoment time.Time // the row's last moment before this transaction; zero for a new row
 }
 
-// MarkLocked records that the transaction has locked these rows (FOR UPDATE or FOR NO KEY UPDATE; on SQLite the transaction
-// itself is enough) and read them after that. The transaction may change no other rows.
-func MarkLocked(ctx context.Context, rows ...ent.Value) error {
-	r := recorderFrom(ctx)
+// MarkLocked records that the change has locked these rows (FOR UPDATE or FOR NO KEY UPDATE; on SQLite the transaction
+// itself is enough) and read them after that. The change may change no other rows.
+func (c *Change) MarkLocked(rows ...ent.Value) error {
 	for _, row := range rows {
 		var err error
 		switch row := row.(type) {
 		case *ent.Store:
-			err = r.lock(row.ID, row, &row.CreatedAt, &row.UpdatedAt)
+			err = c.lock(row.ID, row, &row.CreatedAt, &row.UpdatedAt)
 		case *ent.Product:
-			err = r.lock(row.ID, row, &row.CreatedAt, &row.UpdatedAt, row.PublishedAt)
+			err = c.lock(row.ID, row, &row.CreatedAt, &row.UpdatedAt, row.PublishedAt)
 		case *ent.Customer:
-			err = r.lock(row.ID, row, &row.CreatedAt, &row.UpdatedAt)
+			err = c.lock(row.ID, row, &row.CreatedAt, &row.UpdatedAt)
 		case *ent.Order:
-			err = r.lock(row.ID, row, &row.CreatedAt, &row.UpdatedAt, row.PaidAt)
+			err = c.lock(row.ID, row, &row.CreatedAt, &row.UpdatedAt, row.PaidAt)
 		case *ent.PaymentLink:
-			err = r.lock(row.ID, row, &row.CreatedAt, &row.UpdatedAt, row.LastPaidAt, row.DisabledAt)
+			err = c.lock(row.ID, row, &row.CreatedAt, &row.UpdatedAt, row.LastPaidAt, row.DisabledAt)
 		case *ent.ApiKey:
-			err = r.lock(row.ID, row, &row.CreatedAt, row.RevokedAt)
+			err = c.lock(row.ID, row, &row.CreatedAt, row.RevokedAt)
 		case *ent.Webhook:
-			err = r.lock(row.ID, row, &row.CreatedAt, &row.UpdatedAt, row.DisabledAt, row.FailingSince)
+			err = c.lock(row.ID, row, &row.CreatedAt, &row.UpdatedAt, row.DisabledAt, row.FailingSince)
 		default:
 			err = errors.New("its moments are not known")
 		}
@@ -86,15 +97,15 @@ func MarkLocked(ctx context.Context, rows ...ent.Value) error {
 	return nil
 }
 
-// errLockAfterTime is returned if a transaction locks a row after it has called Time. While the transaction
-// waited for the lock, another transaction may have given the row a later moment.
-var errLockAfterTime = errors.New("the transaction has asked for its time (hook.Time) before this lock")
+// errLockAfterTime is returned if a change locks a row after it has called Time. While the change waited for the lock, another
+// one may have given the row a later moment.
+var errLockAfterTime = errors.New("the change has asked for its time (Change.Time) before this lock")
 
-func (r *recorder) lock(id uuid.UUID, row ent.Value, moments ...*time.Time) error {
-	if _, known := r.rows[id]; known {
+func (c *Change) lock(id uuid.UUID, row ent.Value, moments ...*time.Time) error {
+	if _, known := c.rows[id]; known {
 		return nil // keep the first lastMoment, because row may have this transaction's own moment by now
 	}
-	if !r.now.IsZero() {
+	if !c.now.IsZero() {
 		return errLockAfterTime
 	}
 	o := lockedRow{row: row}
@@ -103,6 +114,6 @@ func (r *recorder) lock(id uuid.UUID, row ent.Value, moments ...*time.Time) erro
 			o.lastMoment = at.UTC().Truncate(time.Millisecond)
 		}
 	}
-	r.rows[id] = o
+	c.rows[id] = o
 	return nil
 }

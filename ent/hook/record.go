@@ -14,7 +14,6 @@ import (
 	"go.storefront.example/ent/fanout"
 	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/resource"
-	"go.storefront.example/ent/tenant"
 	"go.storefront.example/ent/tracing"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/activityentry"
@@ -23,16 +22,16 @@ import (
 
 // write writes the journal entries, the events and their deliveries (package fanout), right before the commit. queued is true
 // if it wrote deliveries.
-func (r *recorder) write(ctx context.Context, tx *ent.Tx) (queued bool, err error) {
-	if len(r.changes) == 0 {
+func (c *Change) write() (queued bool, err error) {
+	if len(c.changes) == 0 {
 		return false, nil
 	}
-	ctx, span := r.span(ctx)
+	ctx, span := c.span()
 	defer func() { tracing.End(span, err) }()
-	if err := r.writeJournal(ctx, tx); err != nil {
+	if err := c.writeJournal(ctx); err != nil {
 		return false, fmt.Errorf("write the journal: %w", err)
 	}
-	if queued, err = r.writeEvents(ctx, tx); err != nil {
+	if queued, err = c.writeEvents(ctx); err != nil {
 		return false, fmt.Errorf("write the events: %w", err)
 	}
 	return queued, nil
@@ -40,50 +39,49 @@ func (r *recorder) write(ctx context.Context, tx *ent.Tx) (queued bool, err erro
 
 // span starts the trace span in which the records are written. The returned context makes the spans of deliveries its
 // children.
-func (r *recorder) span(ctx context.Context) (context.Context, trace.Span) {
+func (c *Change) span() (context.Context, trace.Span) {
 	var types []string
-	for _, c := range r.changes {
-		types = append(types, c.events...)
+	for _, m := range c.changes {
+		types = append(types, m.events...)
 	}
 	if len(types) == 0 {
-		return tracing.Child(ctx, "journal")
+		return tracing.Child(c, "journal")
 	}
-	ctx, s := tracing.Child(ctx, "events")
+	ctx, s := tracing.Child(c, "events")
 	s.SetAttributes(attribute.StringSlice("storefront.event.types", types))
 	return ctx, s
 }
 
-func (r *recorder) writeJournal(ctx context.Context, tx *ent.Tx) error {
-	store, actor, _ := tenant.From(ctx)
+func (c *Change) writeJournal(ctx context.Context) error {
 	var entries []*ent.ActivityEntryCreate
-	for _, c := range r.changes {
-		if c.action == "" {
+	for _, m := range c.changes {
+		if m.action == "" {
 			continue
 		}
-		at := r.time(c.id)
+		at := c.Time(m.id)
 		entryID := id.At(at)
-		if c.entry != uuid.Nil {
-			added, err := addToEntry(ctx, tx, store.ID, c)
+		if m.entry != uuid.Nil {
+			added, err := c.addToEntry(ctx, m)
 			if err != nil {
 				return err
 			}
 			if added {
 				continue
 			}
-			entryID = c.entry
+			entryID = m.entry
 		}
-		entries = append(entries, tx.ActivityEntry.Create().SetID(entryID).SetStoreID(store.ID).
-			SetActorType(actor.Type).SetActorID(actor.ID).SetActorName(actor.Name).
-			SetAction(c.action).SetResourceType(c.resource).SetResourceID(c.id).SetChanges(appendChanges(nil, c.fields)).SetCreatedAt(at))
+		entries = append(entries, c.Tx.ActivityEntry.Create().SetID(entryID).SetStoreID(c.Store.ID).
+			SetActorType(c.Actor.Type).SetActorID(c.Actor.ID).SetActorName(c.Actor.Name).
+			SetAction(m.action).SetResourceType(m.resource).SetResourceID(m.id).SetChanges(appendChanges(nil, m.fields)).SetCreatedAt(at))
 	}
-	return tx.ActivityEntry.CreateBulk(entries...).Exec(ctx)
+	return c.Tx.ActivityEntry.CreateBulk(entries...).Exec(ctx)
 }
 
 // addToEntry adds the counts of part, which RecordPart recorded, to the journal entry part.entry. It returns false if there is no
 // such entry yet.
-func addToEntry(ctx context.Context, tx *ent.Tx, store uuid.UUID, part recordedMutation) (bool, error) {
-	conditions := []predicate.ActivityEntry{activityentry.StoreID(store), activityentry.ID(part.entry)}
-	entry, err := tx.ActivityEntry.Query().Where(conditions...).Only(ctx)
+func (c *Change) addToEntry(ctx context.Context, part recordedMutation) (bool, error) {
+	conditions := []predicate.ActivityEntry{activityentry.StoreID(c.Store.ID), activityentry.ID(part.entry)}
+	entry, err := c.Tx.ActivityEntry.Query().Where(conditions...).Only(ctx)
 	if ent.IsNotFound(err) {
 		return false, nil
 	}
@@ -98,32 +96,31 @@ func addToEntry(ctx context.Context, tx *ent.Tx, store uuid.UUID, part recordedM
 	for i, f := range sums {
 		sums[i].To = counts[f.Field].To + f.To.(int64)
 	}
-	return true, tx.ActivityEntry.Update().Where(conditions...).SetChanges(appendChanges(nil, sums)).Exec(ctx)
+	return true, c.Tx.ActivityEntry.Update().Where(conditions...).SetChanges(appendChanges(nil, sums)).Exec(ctx)
 }
 
 // writeEvents writes the events and their deliveries. queued is true if it wrote a delivery.
-func (r *recorder) writeEvents(ctx context.Context, tx *ent.Tx) (queued bool, err error) {
-	store, _, _ := tenant.From(ctx)
+func (c *Change) writeEvents(ctx context.Context) (queued bool, err error) {
 	var events []*ent.EventCreate
-	for _, c := range r.changes {
-		if len(c.events) == 0 {
+	for _, m := range c.changes {
+		if len(m.events) == 0 {
 			continue
 		}
-		data, err := r.data(ctx, tx, store, c.id)
+		data, err := c.data(ctx, m.id)
 		if err != nil {
-			return false, fmt.Errorf("render %s: %w", c.events[0], err)
+			return false, fmt.Errorf("render %s: %w", m.events[0], err)
 		}
-		for _, name := range c.events {
-			at := r.time(c.id)
+		for _, name := range m.events {
+			at := c.Time(m.id)
 			eventID := id.At(at)
-			events = append(events, tx.Event.Create().SetID(eventID).SetStoreID(store.ID).SetType(name).
-				SetPayload(Envelope(eventID, name, at, store.ID, store.Slug, data)).SetCustomerID(CustomerOf(data)).SetCreatedAt(at))
+			events = append(events, c.Tx.Event.Create().SetID(eventID).SetStoreID(c.Store.ID).SetType(name).
+				SetPayload(Envelope(eventID, name, at, c.Store.ID, c.Store.Slug, data)).SetCustomerID(CustomerOf(data)).SetCreatedAt(at))
 		}
 	}
 	if len(events) == 0 {
 		return false, nil
 	}
-	written, err := tx.Event.CreateBulk(events...).Save(ctx)
+	written, err := c.Tx.Event.CreateBulk(events...).Save(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -131,25 +128,23 @@ func (r *recorder) writeEvents(ctx context.Context, tx *ent.Tx) (queued bool, er
 	for i, e := range written {
 		sent[i] = fanout.Event{ID: e.ID, Type: e.Type}
 	}
-	added, err := fanout.Write(ctx, r.db, tx, r.time(), store.ID, sent)
+	added, err := fanout.Write(ctx, c.DB, c.Tx, c.Time(), c.Store.ID, sent)
 	return added > 0, err
 }
 
 // data returns the data of an event about the object with this id: the answer that a GET of the object gives right after the
-// commit.
-func (r *recorder) data(ctx context.Context, tx *ent.Tx, store tenant.Store, id uuid.UUID) (proto.Message, error) {
-	if r.eventData != nil {
-		if objectID, data := r.eventData(); objectID == id {
-			return data, nil
-		}
+// commit. It reads the object only if the change does not return it.
+func (c *Change) data(ctx context.Context, id uuid.UUID) (proto.Message, error) {
+	if c.answer != nil && c.answer.GetId() == id.String() {
+		return c.answer, nil
 	}
-	switch row := r.rows[id].row.(type) {
+	switch row := c.rows[id].row.(type) {
 	case *ent.Product:
-		return resource.Product(row, store.Currency), nil
+		return resource.Product(row, c.Store.Currency), nil
 	case *ent.Customer:
-		return resource.Customer(row, store.Currency), nil
+		return resource.Customer(row, c.Store.Currency), nil
 	case *ent.Order:
-		return resource.ReadOrder(ctx, tx, store, id)
+		return resource.ReadOrder(ctx, c.Tx, c.Store, id)
 	default:
 		return nil, fmt.Errorf("no event for a %T", row)
 	}

@@ -26,7 +26,6 @@ import (
 	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/invisible"
 	"go.storefront.example/ent/seal"
-	"go.storefront.example/gen/ent"
 )
 
 // The types of notices. No webhook of a store can subscribe to them.
@@ -164,9 +163,9 @@ type Sink struct {
 // SetSink makes all processes send notices only to this sink. If its URL is empty, they send none, and waiting notices are
 // cancelled. It fails with seal.ErrUnknownKey as CheckStored does.
 func SetSink(ctx context.Context, d *db.DB, secrets *seal.Keyring, s Sink) error {
-	set := func(ctx context.Context, tx *ent.Tx) error {
+	set := func(c *hook.Change) error {
 		if s.URL == "" {
-			_, err := tx.ExecContext(ctx, `UPDATE webhooks SET enabled = false, epoch = epoch + 1
+			_, err := c.Tx.ExecContext(c, `UPDATE webhooks SET enabled = false, epoch = epoch + 1
  WHERE id = $1 AND store_id = $2 AND enabled`, SinkID, Platform)
 			return err
 		}
@@ -176,12 +175,12 @@ func SetSink(ctx context.Context, d *db.DB, secrets *seal.Keyring, s Sink) error
 		}
 		sealed, key := secrets.Seal(s.Secret, SinkID[:])
 		args := []any{SinkID, Platform, s.URL, s.Dashboard, string(events), sealed, key, d.Now()}
-		if _, err := tx.ExecContext(ctx, `INSERT INTO webhooks
+		if _, err := c.Tx.ExecContext(c, `INSERT INTO webhooks
  (id, store_id, url, description, events, secret, secret_key, created_at, updated_at)
  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8) ON CONFLICT DO NOTHING`, args...); err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, `UPDATE webhooks SET url = $3, description = $4, events = $5, secret = $6, secret_key = $7,
+		_, err = c.Tx.ExecContext(c, `UPDATE webhooks SET url = $3, description = $4, events = $5, secret = $6, secret_key = $7,
  enabled = true, updated_at = $8,
  failing_since = CASE WHEN url = $9 THEN failing_since END WHERE id = $1 AND store_id = $2`, append(args, s.URL)...)
 		return err
@@ -191,7 +190,7 @@ func SetSink(ctx context.Context, d *db.DB, secrets *seal.Keyring, s Sink) error
 			return fmt.Errorf("--notices-secret is not stored: %w", err)
 		}
 	}
-	if err := hook.WithTx(ctx, d, set); err != nil {
+	if err := hook.Run(ctx, d, set); err != nil {
 		return fmt.Errorf("set the address of notices: %w", err)
 	}
 	return nil

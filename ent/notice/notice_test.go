@@ -1,7 +1,6 @@
 package notice_test
 
 import (
-	"context"
 	"encoding/json"
 	"sync/atomic"
 	"testing"
@@ -16,7 +15,6 @@ import (
 	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/notice"
 	"go.storefront.example/ent/seal"
-	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/event"
 )
 
@@ -43,8 +41,8 @@ func run(t *testing.T, test func(b bench)) {
 			b := bench{t: t, clock: &atomic.Int64{}, store: uuid.New(), secrets: seal.NewKeyring(key)}
 			b.clock.Store(noon.UnixMilli())
 			b.DB = dbtest.New(t, name, db.Config{Clock: func() time.Time { return time.UnixMilli(b.clock.Load()).UTC() }})
-			b.do(func(ctx context.Context, tx *ent.Tx) error {
-				return b.exec(ctx, tx, `INSERT INTO stores (id, name, slug, url, currency, country, support_email, status, social_links,
+			b.do(func(c *hook.Change) error {
+				return b.exec(c, `INSERT INTO stores (id, name, slug, url, currency, country, support_email, status, social_links,
  unavailable_types, created_at, updated_at) VALUES ($1, 'Boutique & Co', 'boutique', 'https://shop.example', 'XAF', 'CM',
  'help@shop.example', 'open', '{}', '[]', $2, $2)`, b.store, noon)
 			})
@@ -53,19 +51,19 @@ func run(t *testing.T, test func(b bench)) {
 	}
 }
 
-func (b bench) exec(ctx context.Context, tx *ent.Tx, query string, args ...any) error {
-	_, err := tx.ExecContext(ctx, query, args...)
+func (b bench) exec(c *hook.Change, query string, args ...any) error {
+	_, err := c.Tx.ExecContext(c, query, args...)
 	return err
 }
 
-func (b bench) do(fn func(ctx context.Context, tx *ent.Tx) error) {
+func (b bench) do(fn func(c *hook.Change) error) {
 	b.t.Helper()
-	require.NoError(b.t, hook.WithTx(b.t.Context(), b.DB, fn))
+	require.NoError(b.t, hook.Run(b.t.Context(), b.DB, fn))
 }
 
 func (b bench) set(query string, args ...any) {
 	b.t.Helper()
-	b.do(func(ctx context.Context, tx *ent.Tx) error { return b.exec(ctx, tx, query, args...) })
+	b.do(func(c *hook.Change) error { return b.exec(c, query, args...) })
 }
 
 func (b bench) sink(dashboard string) {
@@ -133,8 +131,8 @@ func TestANoticeNamesItsStoreAndItsPage(t *testing.T) {
 	t.Parallel()
 	run(t, func(b bench) {
 		write := func(n notice.Notice) (written uuid.UUID) {
-			b.do(func(ctx context.Context, tx *ent.Tx) (err error) {
-				written, err = notice.Write(ctx, b.DB, tx, hook.Time(ctx), n)
+			b.do(func(c *hook.Change) (err error) {
+				written, err = notice.Write(c, b.DB, c.Tx, c.Time(), n)
 				return err
 			})
 			return written

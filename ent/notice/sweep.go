@@ -11,7 +11,6 @@ import (
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/fanout"
 	"go.storefront.example/ent/hook"
-	"go.storefront.example/gen/ent"
 )
 
 // Values of a key's notice_level, which says which notice about the key's expiry was written last.
@@ -64,8 +63,8 @@ func forEachID(ctx context.Context, d *db.DB, write func(context.Context, *db.DB
 		found = append(found, id)
 	}
 	for _, id := range found {
-		if err := hook.WithTx(ctx, d, func(ctx context.Context, tx *ent.Tx) error {
-			return write(ctx, d, tx, id, hook.Time(ctx))
+		if err := hook.Run(ctx, d, func(c *hook.Change) error {
+			return write(c, d, c.Tx, id, c.Time())
 		}); err != nil {
 			return err
 		}

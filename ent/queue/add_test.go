@@ -55,28 +55,28 @@ func newOutlet(t *testing.T, d *db.DB, slug string) outlet {
 	o := outlet{DB: d, t: t, owner: uuid.New()}
 	o.ctx = tenant.With(t.Context(), tenant.Store{ID: o.owner, Slug: slug, Currency: "XAF"},
 		tenant.Actor{Type: tenant.ActorOperator})
-	o.change(func(ctx context.Context, tx *ent.Tx) error {
-		now := hook.Time(ctx)
-		return tx.Store.Create().SetID(o.owner).SetName(slug).SetSlug(slug).SetURL("https://shop.example").
-			SetCurrency("XAF").SetCountry("CM").SetCreatedAt(now).SetUpdatedAt(now).Exec(ctx)
+	o.change(func(c *hook.Change) error {
+		now := c.Time()
+		return c.Tx.Store.Create().SetID(o.owner).SetName(slug).SetSlug(slug).SetURL("https://shop.example").
+			SetCurrency("XAF").SetCountry("CM").SetCreatedAt(now).SetUpdatedAt(now).Exec(c)
 	})
 	o.webhook = o.newWebhook()
 	return o
 }
 
-func (o outlet) change(fn func(ctx context.Context, tx *ent.Tx) error) {
+func (o outlet) change(fn func(c *hook.Change) error) {
 	o.t.Helper()
-	require.NoError(o.t, hook.WithTx(o.ctx, o.DB, fn))
+	require.NoError(o.t, hook.Run(o.ctx, o.DB, fn))
 }
 
 func (o outlet) newWebhook() uuid.UUID {
 	o.t.Helper()
 	made := uuid.New()
-	o.change(func(ctx context.Context, tx *ent.Tx) error {
-		now := hook.Time(ctx)
-		return tx.Webhook.Create().SetID(made).SetStoreID(o.owner).SetURL("https://receiver.example").
+	o.change(func(c *hook.Change) error {
+		now := c.Time()
+		return c.Tx.Webhook.Create().SetID(made).SetStoreID(o.owner).SetURL("https://receiver.example").
 			SetEvents([]string{hook.OrderPaid, hook.OrderFailed}).SetSecret([]byte("sealed")).SetSecretKey("key").
-			SetCreatedAt(now).SetUpdatedAt(now).Exec(ctx)
+			SetCreatedAt(now).SetUpdatedAt(now).Exec(c)
 	})
 	return made
 }
@@ -84,8 +84,8 @@ func (o outlet) newWebhook() uuid.UUID {
 func (o outlet) event(kind string, at time.Time) uuid.UUID {
 	o.t.Helper()
 	made := id.At(at)
-	o.change(func(ctx context.Context, tx *ent.Tx) error {
-		return tx.Event.Create().SetID(made).SetStoreID(o.owner).SetType(kind).SetPayload([]byte("{}")).SetCreatedAt(at).Exec(ctx)
+	o.change(func(c *hook.Change) error {
+		return c.Tx.Event.Create().SetID(made).SetStoreID(o.owner).SetType(kind).SetPayload([]byte("{}")).SetCreatedAt(at).Exec(c)
 	})
 	return made
 }
@@ -93,14 +93,14 @@ func (o outlet) event(kind string, at time.Time) uuid.UUID {
 // events writes n events order.paid without deliveries, from the time from on, a millisecond apart.
 func (o outlet) events(n int, from time.Time) {
 	o.t.Helper()
-	o.change(func(ctx context.Context, tx *ent.Tx) error {
+	o.change(func(c *hook.Change) error {
 		many := make([]*ent.EventCreate, n)
 		for i := range many {
 			at := from.Add(time.Duration(i) * time.Millisecond)
-			many[i] = tx.Event.Create().SetID(id.At(at)).SetStoreID(o.owner).SetType(hook.OrderPaid).SetPayload([]byte("{}")).SetCreatedAt(
+			many[i] = c.Tx.Event.Create().SetID(id.At(at)).SetStoreID(o.owner).SetType(hook.OrderPaid).SetPayload([]byte("{}")).SetCreatedAt(
 				at)
 		}
-		return tx.Event.CreateBulk(many...).Exec(ctx)
+		return c.Tx.Event.CreateBulk(many...).Exec(c)
 	})
 }
 
@@ -116,7 +116,7 @@ func (o outlet) draft(webhook, event uuid.UUID) fanout.Delivery {
 
 func (o outlet) add(drafts ...fanout.Delivery) {
 	o.t.Helper()
-	o.change(func(ctx context.Context, tx *ent.Tx) error { return enqueue(ctx, o.DB, tx, drafts) })
+	o.change(func(c *hook.Change) error { return enqueue(c, drafts) })
 }
 
 // ended writes d into the delivery journal as made and finished now.
@@ -153,17 +153,17 @@ const lease = 12 * time.Second
 
 func (o outlet) edit(webhook uuid.UUID, change func(*ent.WebhookUpdateOne)) {
 	o.t.Helper()
-	o.change(func(ctx context.Context, tx *ent.Tx) error {
-		row, err := tx.Webhook.Get(ctx, webhook)
+	o.change(func(c *hook.Change) error {
+		row, err := c.Tx.Webhook.Get(c, webhook)
 		if err != nil {
 			return err
 		}
-		if err := hook.MarkLocked(ctx, row); err != nil {
+		if err := c.MarkLocked(row); err != nil {
 			return err
 		}
 		u := row.Update()
 		change(u)
-		return u.Exec(ctx)
+		return u.Exec(c)
 	})
 }
 
@@ -176,7 +176,7 @@ func (o outlet) exec(statement string, args ...any) {
 func (o outlet) emit(kind string) uuid.UUID {
 	o.t.Helper()
 	event := id.At(o.Now())
-	o.change(func(ctx context.Context, tx *ent.Tx) error { return emit(ctx, o.DB, tx, o.owner, event, kind) })
+	o.change(func(c *hook.Change) error { return emit(c, o.owner, event, kind) })
 	q := queue.New(o.DB)
 	_, err := q.Relay(o.ctx)
 	require.NoError(o.t, err)
@@ -184,17 +184,17 @@ func (o outlet) emit(kind string) uuid.UUID {
 	return event
 }
 
-func emit(ctx context.Context, d *db.DB, tx *ent.Tx, store, event uuid.UUID, kind string) error {
-	if err := tx.Event.Create().SetID(event).SetStoreID(store).SetType(kind).SetPayload([]byte("{}")).SetCreatedAt(id.Time(event)).
-		Exec(ctx); err != nil {
+func emit(c *hook.Change, store, event uuid.UUID, kind string) error {
+	if err := c.Tx.Event.Create().SetID(event).SetStoreID(store).SetType(kind).SetPayload([]byte("{}")).SetCreatedAt(id.Time(event)).
+		Exec(c); err != nil {
 		return err
 	}
-	_, err := fanout.Write(ctx, d, tx, hook.Time(ctx), store, []fanout.Event{{ID: event, Type: kind}})
+	_, err := fanout.Write(c, c.DB, c.Tx, c.Time(), store, []fanout.Event{{ID: event, Type: kind}})
 	return err
 }
 
-func enqueue(ctx context.Context, d *db.DB, tx *ent.Tx, deliveries []fanout.Delivery) error {
-	_, err := fanout.Add(ctx, d, tx, hook.Time(ctx), deliveries)
+func enqueue(c *hook.Change, deliveries []fanout.Delivery) error {
+	_, err := fanout.Add(c, c.DB, c.Tx, c.Time(), deliveries)
 	return err
 }
 

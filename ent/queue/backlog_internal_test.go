@@ -19,7 +19,6 @@ import (
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/hook"
-	"go.storefront.example/gen/ent"
 )
 
 func TestBacklogIsReadOffIndexes(t *testing.T) {
@@ -130,7 +129,7 @@ storefront_notices_failing_seconds 0
 		expect(text("0", "0", "0"))
 		if d.Dialect() == entdialect.SQLite {
 			for _, began := range []time.Time{now.Add(-time.Minute), now.Add(-time.Second)} {
-				require.NoError(t, hook.WithTx(t.Context(), d, func(ctx context.Context, tx *ent.Tx) error { return MarkBackup(ctx, tx, began) }))
+				require.NoError(t, hook.Run(t.Context(), d, func(c *hook.Change) error { return MarkBackup(c, c.Tx, began) }))
 			}
 			backup = "1"
 		}

@@ -1,7 +1,6 @@
 package queue_test
 
 import (
-	"context"
 	"strconv"
 	"sync"
 	"testing"
@@ -23,14 +22,14 @@ const batch = 400
 
 func (o outlet) switchOff() {
 	o.t.Helper()
-	o.change(func(ctx context.Context, tx *ent.Tx) error {
-		if err := hook.MarkLocked(ctx, tx.Webhook.GetX(ctx, o.webhook)); err != nil {
+	o.change(func(c *hook.Change) error {
+		if err := c.MarkLocked(c.Tx.Webhook.GetX(c, o.webhook)); err != nil {
 			return err
 		}
-		if err := tx.Webhook.UpdateOneID(o.webhook).SetEnabled(false).SetDisabledAt(o.Now()).Exec(ctx); err != nil {
+		if err := c.Tx.Webhook.UpdateOneID(o.webhook).SetEnabled(false).SetDisabledAt(o.Now()).Exec(c); err != nil {
 			return err
 		}
-		return queue.Cancel(ctx, tx, o.owner, o.webhook)
+		return queue.Cancel(c, o.owner, o.webhook)
 	})
 }
 

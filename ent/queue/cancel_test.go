@@ -1,7 +1,6 @@
 package queue_test
 
 import (
-	"context"
 	"database/sql"
 	"testing"
 	"time"
@@ -12,8 +11,8 @@ import (
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/fanout"
+	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/queue"
-	"go.storefront.example/gen/ent"
 )
 
 func TestCancelEndsWhatNoWorkerIsOn(t *testing.T) {
@@ -46,7 +45,7 @@ func TestCancelEndsWhatNoWorkerIsOn(t *testing.T) {
 		for _, d := range before {
 			created[d.ID] = d.CreatedAt
 		}
-		o.change(func(ctx context.Context, tx *ent.Tx) error { return queue.Cancel(ctx, tx, o.owner, o.webhook) })
+		o.change(func(c *hook.Change) error { return queue.Cancel(c, o.owner, o.webhook) })
 		require.Equal(t, 3, o.cancelAll(queue.New(s)))
 		require.Len(t, o.live(other), len(rows), "the other webhook's are left")
 		for i, row := range rows {

@@ -72,9 +72,9 @@ func (q *Queue) Disable(ctx context.Context, storeID, webhookID uuid.UUID, disab
 	}
 	ctx = tenant.With(ctx, tenant.Store{ID: row.ID, Slug: row.Slug, Currency: row.Currency, Country: row.Country},
 		automaticDisabling)
-	err = hook.WithTx(ctx, q.db, func(ctx context.Context, tx *ent.Tx) error {
+	err = hook.Run(ctx, q.db, func(c *hook.Change) error {
 		disabled = false
-		w, err := hook.LockRow(ctx, tx.Webhook.Query().Where(webhook.StoreID(storeID), webhook.ID(webhookID)), db.SkipLocked)
+		w, err := hook.LockRow(c, c.Tx.Webhook.Query().Where(webhook.StoreID(storeID), webhook.ID(webhookID)), db.SkipLocked)
 		if ent.IsNotFound(err) {
 			return nil
 		}
@@ -82,29 +82,29 @@ func (q *Queue) Disable(ctx context.Context, storeID, webhookID uuid.UUID, disab
 			return fmt.Errorf("read it: %w", err)
 		}
 		// The state may have changed before the lock.
-		states, err := q.webhookStates(ctx, tx, []uuid.UUID{webhookID}, disableAfter)
+		states, err := q.webhookStates(c, c.Tx, []uuid.UUID{webhookID}, disableAfter)
 		if err != nil {
 			return fmt.Errorf("read its state: %w", err)
 		}
 		if !states[webhookID].FailedTooLong {
 			return nil
 		}
-		succeeded, err := succeededSince(ctx, tx, storeID, webhookID, *w.FailingSince)
+		succeeded, err := succeededSince(c, c.Tx, storeID, webhookID, *w.FailingSince)
 		if err != nil {
 			return fmt.Errorf("look for a success: %w", err)
 		}
 		if succeeded {
-			return w.Update().SetFailingSince(hook.Time(ctx, w.ID)).Exec(ctx)
+			return w.Update().SetFailingSince(c.Time(w.ID)).Exec(c)
 		}
-		if err := w.Update().SetEnabled(false).SetDisabledAt(hook.Time(ctx, w.ID)).SetDisabledAutomatically(true).Exec(
-			ctx); err != nil {
+		if err := w.Update().SetEnabled(false).SetDisabledAt(c.Time(w.ID)).SetDisabledAutomatically(true).Exec(
+			c); err != nil {
 			return fmt.Errorf("mark it: %w", err)
 		}
-		if err := Cancel(ctx, tx, storeID, webhookID); err != nil {
+		if err := Cancel(c, storeID, webhookID); err != nil {
 			return err
 		}
 		disabled = true
-		return notice.WriteForWebhook(ctx, q.db, tx, webhookID, hook.Time(ctx, webhookID))
+		return notice.WriteForWebhook(c, q.db, c.Tx, webhookID, c.Time(webhookID))
 	})
 	if err != nil {
 		return false, fmt.Errorf("disable webhook %s: %w", webhookID, err)
@@ -125,12 +125,12 @@ func succeededSince(ctx context.Context, tx db.Querier, storeID, webhookID uuid.
 //
 // A transaction that read the webhook before the change may still add deliveries. They have the old epoch, so they are
 // cancelled too.
-func Cancel(ctx context.Context, tx *ent.Tx, storeID, webhookID uuid.UUID) error {
-	if _, err := tx.ExecContext(ctx, "UPDATE webhooks SET epoch = epoch + 1 WHERE store_id = $1 AND id = $2", storeID,
+func Cancel(c *hook.Change, storeID, webhookID uuid.UUID) error {
+	if _, err := c.Tx.ExecContext(c, "UPDATE webhooks SET epoch = epoch + 1 WHERE store_id = $1 AND id = $2", storeID,
 		webhookID); err != nil {
 		return fmt.Errorf("begin a new epoch: %w", err)
 	}
-	_, err := tx.ExecContext(ctx, shared["stop resends"], hook.Time(ctx), storeID, webhookID)
+	_, err := c.Tx.ExecContext(c, shared["stop resends"], c.Time(), storeID, webhookID)
 	return wrap("end its resends", err)
 }
 

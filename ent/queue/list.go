@@ -15,8 +15,8 @@ import (
 
 	"go.storefront.example/ent/apijson"
 	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/id"
-	"go.storefront.example/gen/ent"
 )
 
 // The statuses of a delivery. A waiting delivery of a disabled or deleted webhook is cancelled, even before a worker moves it.
@@ -185,9 +185,9 @@ func FindEntry(ctx context.Context, d *db.DB, q db.Querier, deliveryID uuid.UUID
 }
 
 // FindPending returns a pending delivery of an event to a webhook. It fails with ErrNoDelivery.
-func FindPending(ctx context.Context, tx *ent.Tx, d *db.DB, storeID, webhookID, eventID uuid.UUID) (Entry, error) {
+func FindPending(c *hook.Change, storeID, webhookID, eventID uuid.UUID) (Entry, error) {
 	search := Search{StoreID: storeID, WebhookID: webhookID, Status: Pending, Limit: 1, events: []uuid.UUID{eventID}}
-	pending, err := search.list(ctx, d, tx)
+	pending, err := search.list(c, c.DB, c.Tx)
 	if err == nil && len(pending) == 0 {
 		err = ErrNoDelivery
 	}

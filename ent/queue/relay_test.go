@@ -1,7 +1,6 @@
 package queue_test
 
 import (
-	"context"
 	"sync"
 	"testing"
 	"time"
@@ -21,8 +20,8 @@ func (o outlet) emitThere(kind string) uuid.UUID {
 	o.t.Helper()
 	event, node := id.At(o.Now()), o.ForStore(o.ctx)
 	require.NotNil(o.t, node.Coordinator(), "the store is on another node")
-	require.NoError(o.t, hook.WithTx(o.ctx, node, func(ctx context.Context, tx *ent.Tx) error {
-		return emit(ctx, node, tx, o.owner, event, kind)
+	require.NoError(o.t, hook.Run(o.ctx, node, func(c *hook.Change) error {
+		return emit(c, o.owner, event, kind)
 	}))
 	return event
 }
@@ -55,7 +54,7 @@ func TestARelayDecidesNothing(t *testing.T) {
 	event := o.emitThere(hook.OrderPaid)
 	later := o.newWebhook()
 	o.edit(unsubscribed, func(u *ent.WebhookUpdateOne) { u.SetEvents([]string{hook.OrderFailed}) })
-	o.change(func(ctx context.Context, tx *ent.Tx) error { return queue.Cancel(ctx, tx, o.owner, again) })
+	o.change(func(c *hook.Change) error { return queue.Cancel(c, o.owner, again) })
 
 	q := queue.New(d)
 	require.Equal(t, 3, o.relay(q))

@@ -47,10 +47,10 @@ type Resend struct {
 }
 
 // OrderResend creates a resend without running a step. The caller has locked the row of the enabled webhook in tx.
-func OrderResend(ctx context.Context, tx *ent.Tx, storeID, webhookID uuid.UUID, since time.Time) (Resend, error) {
-	now := hook.Time(ctx)
+func OrderResend(c *hook.Change, storeID, webhookID uuid.UUID, since time.Time) (Resend, error) {
+	now := c.Time()
 	r := Resend{ID: id.At(now), StoreID: storeID, WebhookID: webhookID, Since: since}
-	_, err := tx.ExecContext(ctx, shared["order resend"], r.ID, storeID, webhookID, since, now.Add(resendAhead), uuid.Nil, now)
+	_, err := c.Tx.ExecContext(c, shared["order resend"], r.ID, storeID, webhookID, since, now.Add(resendAhead), uuid.Nil, now)
 	return r, wrap("order a resend", err)
 }
 
@@ -106,27 +106,27 @@ var ErrNoResend = errors.New("no such resend")
 // a pending or succeeded delivery. It fails with ErrNoResend, and does nothing to a finished resend.
 func StepResend(ctx context.Context, d *db.DB, resendID uuid.UUID) (Resend, error) {
 	var r Resend
-	err := hook.WithTx(ctx, d, func(ctx context.Context, tx *ent.Tx) error {
-		job, err := readResend(ctx, tx, resendID)
+	err := hook.Run(ctx, d, func(c *hook.Change) error {
+		job, err := readResend(c, c.Tx, resendID)
 		if err != nil {
 			return err
 		}
 		// The webhook's row comes first, as in disabling a webhook and creating a resend.
-		w, err := hook.LockRow(ctx, tx.Webhook.Query().Where(webhook.StoreID(job.StoreID), webhook.ID(job.WebhookID)))
+		w, err := hook.LockRow(c, c.Tx.Webhook.Query().Where(webhook.StoreID(job.StoreID), webhook.ID(job.WebhookID)))
 		if err != nil && !ent.IsNotFound(err) {
 			return fmt.Errorf("read the webhook: %w", err)
 		}
 		// Other steps may have run before the lock was granted.
-		if job, err = readResend(ctx, tx, resendID); err != nil {
+		if job, err = readResend(c, c.Tx, resendID); err != nil {
 			return err
 		}
 		switch {
 		case job.Finished:
 		case w == nil || !w.Enabled:
 			job.Finished, job.Stopped = true, true
-			err = job.save(ctx, tx)
+			err = job.save(c)
 		default:
-			err = step(ctx, tx, d, &job, w)
+			err = step(c, &job, w)
 		}
 		r = job.Resend
 		return err
@@ -139,12 +139,12 @@ func StepResend(ctx context.Context, d *db.DB, resendID uuid.UUID) (Resend, erro
 }
 
 // step runs one step of job, whose webhook's row w tx has locked.
-func step(ctx context.Context, tx *ent.Tx, d *db.DB, job *resendJob, w *ent.Webhook) error {
-	dialect := dialectOf(d)
-	now := hook.Time(ctx)
+func step(c *hook.Change, job *resendJob, w *ent.Webhook) error {
+	dialect := dialectOf(c.DB)
+	now := c.Time()
 	var events []uuid.UUID
 	var due []fanout.Delivery
-	for row := range db.Rows(ctx, tx, shared["next events"], job.StoreID, job.positionAt, job.positionID, job.until) {
+	for row := range db.Rows(c, c.Tx, shared["next events"], job.StoreID, job.positionAt, job.positionID, job.until) {
 		next := fanout.Delivery{ID: id.At(now), StoreID: w.StoreID, WebhookID: w.ID, Epoch: w.Epoch}
 		if err := row.Scan(&next.EventID, &next.EventType, &job.positionAt); err != nil {
 			return fmt.Errorf("read events: %w", err)
@@ -156,30 +156,30 @@ func step(ctx context.Context, tx *ent.Tx, d *db.DB, job *resendJob, w *ent.Webh
 			due = append(due, next)
 		}
 	}
-	settled, err := deliveriesOf(ctx, tx, dialect, w, events)
+	settled, err := deliveriesOf(c, dialect, w, events)
 	if err != nil {
 		return fmt.Errorf("read their deliveries: %w", err)
 	}
 	due = slices.DeleteFunc(due, func(n fanout.Delivery) bool { return settled[n.EventID] })
-	sentNow, err := send(ctx, tx, d, "send events", job.StoreID, job.WebhookID, d.TimeArg(), dialect.array(events))
+	sentNow, err := send(c, "send events", job.StoreID, job.WebhookID, c.DB.TimeArg(), dialect.array(events))
 	if err != nil {
 		return err
 	}
-	added, err := fanout.Add(ctx, d, tx, now, due)
+	added, err := fanout.Add(c, c.DB, c.Tx, now, due)
 	if err != nil {
 		return fmt.Errorf("add deliveries: %w", err)
 	}
 	job.Resent += sentNow + added
 	job.Finished = len(events) < resendStep
-	return job.save(ctx, tx)
+	return job.save(c)
 }
 
 // deliveriesOf has the events with a delivery to w; true if one has succeeded or is pending, so that the event needs no other.
-func deliveriesOf(ctx context.Context, tx *ent.Tx, d *dialect, w *ent.Webhook, events []uuid.UUID) (map[uuid.UUID]bool, error) {
+func deliveriesOf(c *hook.Change, d *dialect, w *ent.Webhook, events []uuid.UUID) (map[uuid.UUID]bool, error) {
 	settled := map[uuid.UUID]bool{}
 	if d.relays {
 		// Read the outbox before the deliveries, because an entry leaves it only once its delivery exists.
-		relayedLater, err := scanIDs(db.Rows(ctx, tx, d.statements["relayed later"], w.StoreID, w.ID, d.array(events)))
+		relayedLater, err := scanIDs(db.Rows(c, c.Tx, d.statements["relayed later"], w.StoreID, w.ID, d.array(events)))
 		if err != nil {
 			return nil, err
 		}
@@ -187,7 +187,7 @@ func deliveriesOf(ctx context.Context, tx *ent.Tx, d *dialect, w *ent.Webhook, e
 			settled[event] = true
 		}
 	}
-	for row := range db.Rows(ctx, tx, d.statements["deliveries of"], w.StoreID, w.ID, d.array(events)) {
+	for row := range db.Rows(c, c.Tx, d.statements["deliveries of"], w.StoreID, w.ID, d.array(events)) {
 		var event uuid.UUID
 		var settles bool
 		if err := row.Scan(&event, &settles); err != nil {
@@ -198,12 +198,12 @@ func deliveriesOf(ctx context.Context, tx *ent.Tx, d *dialect, w *ent.Webhook, e
 	return settled, nil
 }
 
-func (job resendJob) save(ctx context.Context, tx *ent.Tx) error {
+func (job resendJob) save(c *hook.Change) error {
 	var finishedAt *time.Time
 	if job.Finished {
-		finishedAt = new(hook.Time(ctx))
+		finishedAt = new(c.Time())
 	}
-	_, err := tx.ExecContext(ctx, shared["save resend"], job.Resent, job.positionAt, job.positionID, job.Stopped,
+	_, err := c.Tx.ExecContext(c, shared["save resend"], job.Resent, job.positionAt, job.positionID, job.Stopped,
 		finishedAt, job.StoreID, job.ID)
 	return wrap("move the resend on", err)
 }
@@ -212,19 +212,19 @@ func (job resendJob) save(ctx context.Context, tx *ent.Tx) error {
 const SendBatch = 500
 
 // SendNow makes a waiting delivery due. The caller wakes the workers after the commit (db.DB.Announce).
-func SendNow(ctx context.Context, tx *ent.Tx, d *db.DB, e Entry) error {
-	_, err := send(ctx, tx, d, "send one", e.StoreID, e.WebhookID, d.TimeArg(), e.ID)
+func SendNow(c *hook.Change, e Entry) error {
+	_, err := send(c, "send one", e.StoreID, e.WebhookID, c.DB.TimeArg(), e.ID)
 	return err
 }
 
 // SendWaiting makes at most SendBatch of a webhook's waiting retries due, the earliest first. The caller wakes the workers
 // after the commit (db.DB.Announce).
-func SendWaiting(ctx context.Context, tx *ent.Tx, d *db.DB, storeID, webhookID uuid.UUID) (int, error) {
-	return send(ctx, tx, d, "send retries", storeID, webhookID, d.TimeArg(), SendBatch)
+func SendWaiting(c *hook.Change, storeID, webhookID uuid.UUID) (int, error) {
+	return send(c, "send retries", storeID, webhookID, c.DB.TimeArg(), SendBatch)
 }
 
-func send(ctx context.Context, tx *ent.Tx, d *db.DB, name string, args ...any) (int, error) {
-	n, err := dialectOf(d).exec(ctx, tx, name, args...)
+func send(c *hook.Change, name string, args ...any) (int, error) {
+	n, err := dialectOf(c.DB).exec(c, c.Tx, name, args...)
 	return int(n), wrap("send waiting deliveries now", err)
 }
 

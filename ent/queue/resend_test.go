@@ -1,7 +1,6 @@
 package queue_test
 
 import (
-	"context"
 	"sync"
 	"testing"
 	"time"
@@ -14,14 +13,13 @@ import (
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/queue"
-	"go.storefront.example/gen/ent"
 )
 
 func (o outlet) order(since time.Time) queue.Resend {
 	o.t.Helper()
 	var r queue.Resend
-	o.change(func(ctx context.Context, tx *ent.Tx) (err error) {
-		r, err = queue.OrderResend(ctx, tx, o.owner, o.webhook, since)
+	o.change(func(c *hook.Change) (err error) {
+		r, err = queue.OrderResend(c, o.owner, o.webhook, since)
 		return err
 	})
 	return r
@@ -215,8 +213,8 @@ func TestResendEndsWithItsWebhook(t *testing.T) {
 			o.events(700, since)
 			r := o.order(since)
 			r = o.step(r.ID)
-			o.change(func(ctx context.Context, tx *ent.Tx) error {
-				_, err := tx.ExecContext(ctx, row.statement, o.webhook)
+			o.change(func(c *hook.Change) error {
+				_, err := c.Tx.ExecContext(c, row.statement, o.webhook)
 				return err
 			})
 			r = o.step(r.ID)

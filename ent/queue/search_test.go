@@ -1,7 +1,6 @@
 package queue_test
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -12,15 +11,14 @@ import (
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/queue"
-	"go.storefront.example/gen/ent"
 )
 
 func (o outlet) paid(at time.Time, payload string, status string) uuid.UUID {
 	o.t.Helper()
 	made := id.At(at)
-	o.change(func(ctx context.Context, tx *ent.Tx) error {
-		return tx.Event.Create().SetID(made).SetStoreID(o.owner).SetType(hook.OrderPaid).SetPayload([]byte(payload)).SetCreatedAt(
-			at).Exec(ctx)
+	o.change(func(c *hook.Change) error {
+		return c.Tx.Event.Create().SetID(made).SetStoreID(o.owner).SetType(hook.OrderPaid).SetPayload([]byte(payload)).SetCreatedAt(
+			at).Exec(c)
 	})
 	o.ended(o.draft(o.webhook, made), status)
 	return made

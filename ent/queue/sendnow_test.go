@@ -1,7 +1,6 @@
 package queue_test
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -11,7 +10,6 @@ import (
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/queue"
-	"go.storefront.example/gen/ent"
 )
 
 // waiting returns a delivery whose first attempt has failed, and whose next is due in an hour.
@@ -27,7 +25,7 @@ func (o outlet) sendNow(id uuid.UUID) queue.Entry {
 	o.t.Helper()
 	entry, err := queue.FindEntry(o.ctx, o.DB, o.DB.Reader(), id)
 	require.NoError(o.t, err)
-	o.change(func(ctx context.Context, tx *ent.Tx) error { return queue.SendNow(ctx, tx, o.DB, entry) })
+	o.change(func(c *hook.Change) error { return queue.SendNow(c, entry) })
 	entry, err = queue.FindEntry(o.ctx, o.DB, o.DB.Reader(), id)
 	require.NoError(o.t, err)
 	return entry
@@ -91,8 +89,8 @@ func TestSendWaitingTakesAllOfAWebhookBatchByBatch(t *testing.T) {
 		other := o.put(o.newWebhook(), noon.Add(time.Hour), true)
 		for _, want := range []int{queue.SendBatch, 3, 0} {
 			var n int
-			o.change(func(ctx context.Context, tx *ent.Tx) (err error) {
-				n, err = queue.SendWaiting(ctx, tx, d, o.owner, o.webhook)
+			o.change(func(c *hook.Change) (err error) {
+				n, err = queue.SendWaiting(c, o.owner, o.webhook)
 				return err
 			})
 			require.Equal(t, want, n)

@@ -1,7 +1,6 @@
 package resource_test
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -61,22 +60,22 @@ func crowd(t *testing.T, d *db.DB, n int) (shop tenant.Store, all []*ent.Custome
 	for _, slug := range []string{"other", "ours"} {
 		shop, all = tenant.Store{ID: uuid.New(), Currency: "XAF"}, nil
 		ctx := tenant.With(t.Context(), shop, tenant.Actor{Type: tenant.ActorOperator})
-		require.NoError(t, hook.WithTx(ctx, d, func(ctx context.Context, tx *ent.Tx) error {
+		require.NoError(t, hook.Run(ctx, d, func(c *hook.Change) error {
 			at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-			if err := tx.Store.Create().SetID(shop.ID).SetName("S").SetSlug(slug).SetURL("https://s.example").SetCurrency(
+			if err := c.Tx.Store.Create().SetID(shop.ID).SetName("S").SetSlug(slug).SetURL("https://s.example").SetCurrency(
 				"XAF").SetCountry("CM").
-				SetSocialLinks(map[string]string{}).SetUnavailableTypes([]string{}).SetCreatedAt(at).SetUpdatedAt(at).Exec(ctx); err != nil {
+				SetSocialLinks(map[string]string{}).SetUnavailableTypes([]string{}).SetCreatedAt(at).SetUpdatedAt(at).Exec(c); err != nil {
 				return err
 			}
 			for i := range n {
 				name, email := []string{"Anna", "Ben", "Anné"}[i%3]+fmt.Sprintf(" %d", i%9), fmt.Sprintf("%04d@example.com", i)
-				c, err := tx.Customer.Create().SetStoreID(shop.ID).SetName(name).SetEmail(email).SetSearch(resource.CustomerSearch(name,
+				buyer, err := c.Tx.Customer.Create().SetStoreID(shop.ID).SetName(name).SetEmail(email).SetSearch(resource.CustomerSearch(name,
 					&email, nil)).
-					SetCreatedAt(at.Add(time.Duration(i%17) * time.Hour)).SetUpdatedAt(at).Save(ctx)
+					SetCreatedAt(at.Add(time.Duration(i%17) * time.Hour)).SetUpdatedAt(at).Save(c)
 				if err != nil {
 					return err
 				}
-				all = append(all, c)
+				all = append(all, buyer)
 			}
 			return nil
 		}))

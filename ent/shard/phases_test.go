@@ -1,7 +1,6 @@
 package shard_test
 
 import (
-	"context"
 	"testing"
 
 	"github.com/google/uuid"
@@ -11,7 +10,6 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/tenant"
-	"go.storefront.example/gen/ent"
 )
 
 // A change of a store's rows commits on its node only. A change of a row on the coordinator commits in two phases with its
@@ -25,29 +23,29 @@ func TestWhatCommitsOnTwoNodesDoesSoInTwoPhases(t *testing.T) {
 	for _, row := range []struct {
 		change    string
 		twoPhases int
-		run       func(ctx context.Context, tx *ent.Tx) error
+		run       func(c *hook.Change) error
 	}{
-		{"a store", 1, func(ctx context.Context, tx *ent.Tx) error {
-			now := hook.Time(ctx)
-			return tx.Store.Create().SetID(store).SetName("Atelier").SetSlug("atelier").SetURL("https://shop.example").
-				SetCurrency("XAF").SetCountry("CM").SetCreatedAt(now).SetUpdatedAt(now).Exec(ctx)
+		{"a store", 1, func(c *hook.Change) error {
+			now := c.Time()
+			return c.Tx.Store.Create().SetID(store).SetName("Atelier").SetSlug("atelier").SetURL("https://shop.example").
+				SetCurrency("XAF").SetCountry("CM").SetCreatedAt(now).SetUpdatedAt(now).Exec(c)
 		}},
-		{"a webhook", 1, func(ctx context.Context, tx *ent.Tx) error {
-			now := hook.Time(ctx)
-			return tx.Webhook.Create().SetID(webhook).SetStoreID(store).SetURL("https://receiver.example").
+		{"a webhook", 1, func(c *hook.Change) error {
+			now := c.Time()
+			return c.Tx.Webhook.Create().SetID(webhook).SetStoreID(store).SetURL("https://receiver.example").
 				SetEvents([]string{hook.CustomerCreated}).SetSecret([]byte("sealed")).SetSecretKey("key").
-				SetCreatedAt(now).SetUpdatedAt(now).Exec(ctx)
+				SetCreatedAt(now).SetUpdatedAt(now).Exec(c)
 		}},
-		{"a customer", 0, func(ctx context.Context, tx *ent.Tx) error {
-			now := hook.Time(ctx)
-			return tx.Customer.Create().SetID(customer).SetStoreID(store).SetEmail("a@example.com").SetSearch("").
-				SetCreatedAt(now).SetUpdatedAt(now).Exec(ctx)
+		{"a customer", 0, func(c *hook.Change) error {
+			now := c.Time()
+			return c.Tx.Customer.Create().SetID(customer).SetStoreID(store).SetEmail("a@example.com").SetSearch("").
+				SetCreatedAt(now).SetUpdatedAt(now).Exec(c)
 		}},
 	} {
 		// Citus deletes records once a minute, so compare ids and not numbers.
 		var before string
 		require.NoError(t, d.Reader().QueryRow("SELECT COALESCE(array_agg(gid), '{}') FROM pg_dist_transaction").Scan(&before))
-		require.NoError(t, hook.WithTx(ctx, d, row.run), row.change)
+		require.NoError(t, hook.Run(ctx, d, row.run), row.change)
 		require.Equal(t, row.twoPhases, dbtest.Count(t, d, "pg_dist_transaction WHERE gid <> ALL ($1::text[])", before), row.change)
 	}
 	require.Equal(t, 1, dbtest.Count(t, d, "outbox WHERE store_id = $1", store))

@@ -1,7 +1,6 @@
 package admin_test
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -24,16 +23,16 @@ func TestARareChangeIsLookedForInSteps(t *testing.T) {
 		require.NoError(t, err)
 		const many = 45_000
 		first := time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
-		require.NoError(t, hook.WithTx(t.Context(), d, func(ctx context.Context, tx *ent.Tx) error {
+		require.NoError(t, hook.Run(t.Context(), d, func(c *hook.Change) error {
 			for batch := range many / 1000 {
 				rows := make([]*ent.ActivityEntryCreate, 1000)
 				for i := range rows {
 					at := first.Add(time.Duration(batch*1000+i) * time.Second)
-					rows[i] = tx.ActivityEntry.Create().SetID(uuid.New()).SetStoreID(uuid.MustParse(store.GetId())).
+					rows[i] = c.Tx.ActivityEntry.Create().SetID(uuid.New()).SetStoreID(uuid.MustParse(store.GetId())).
 						SetActorType("operator").SetActorID("").SetActorName("operator").SetAction("product.updated").
 						SetResourceType("product").SetResourceID(uuid.New()).SetChanges([]byte("{}")).SetCreatedAt(at)
 				}
-				if err := tx.ActivityEntry.CreateBulk(rows...).Exec(ctx); err != nil {
+				if err := c.Tx.ActivityEntry.CreateBulk(rows...).Exec(c); err != nil {
 					return err
 				}
 			}

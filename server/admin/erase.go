@@ -20,6 +20,7 @@ import (
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/shop"
 	"go.storefront.example/server/validate"
 )
 
@@ -44,32 +45,46 @@ func (o *Operator) DeleteStore(ctx context.Context, in *adminv1.DeleteStoreReque
 	if err := refused.Err(); err != nil {
 		return nil, err
 	}
-	return changeStore(ctx, o, t, func(ctx context.Context, row *ent.Store) (*ent.Store, error) {
+	return hook.Answer(ctx, o.db, func(c *hook.Change) (*adminv1.StoreSettings, error) {
+		row, err := shop.LockStore(c)
+		if err != nil {
+			return nil, err
+		}
 		if err := o.checkGrace(row); err != nil {
 			return nil, err
 		}
-		at := hook.Time(ctx, row.ID).Add(grace)
-		hook.Record(ctx, "store.deletion_ordered", "store", row.ID, hook.FieldChange{Field: "deleteAt", To: at})
-		return row.Update().SetStatus(store.StatusClosed).SetDeleteAt(at).Save(ctx)
-	}, settingsOf)
+		at := c.Time(row.ID).Add(grace)
+		c.Record("store.deletion_ordered", "store", row.ID, hook.FieldChange{Field: "deleteAt", To: at})
+		if row, err = row.Update().SetStatus(store.StatusClosed).SetDeleteAt(at).Save(c); err != nil {
+			return nil, err
+		}
+		return settingsOf(row), nil
+	})
 }
 
 // RestoreStore cancels a scheduled deletion and opens the store. Other stores stay as they are.
 func (o *Operator) RestoreStore(ctx context.Context, in *adminv1.RestoreStoreRequest) (*storefrontv1.Store, error) {
-	ctx, t, err := o.withExistingStore(ctx, in.GetStore())
+	ctx, _, err := o.withExistingStore(ctx, in.GetStore())
 	if err != nil {
 		return nil, err
 	}
-	return changeStore(ctx, o, t, func(ctx context.Context, row *ent.Store) (*ent.Store, error) {
+	return hook.Answer(ctx, o.db, func(c *hook.Change) (*storefrontv1.Store, error) {
+		row, err := shop.LockStore(c)
+		if err != nil {
+			return nil, err
+		}
 		if row.DeleteAt == nil {
-			return row, nil
+			return resource.Store(row), nil
 		}
 		if err := o.checkGrace(row); err != nil {
 			return nil, err
 		}
-		hook.Record(ctx, "store.restored", "store", row.ID, hook.FieldChange{Field: "deleteAt", From: *row.DeleteAt})
-		return row.Update().SetStatus(store.StatusOpen).ClearDeleteAt().Save(ctx)
-	}, resource.Store)
+		c.Record("store.restored", "store", row.ID, hook.FieldChange{Field: "deleteAt", From: *row.DeleteAt})
+		if row, err = row.Update().SetStatus(store.StatusOpen).ClearDeleteAt().Save(c); err != nil {
+			return nil, err
+		}
+		return resource.Store(row), nil
+	})
 }
 
 // checkGrace refuses after a store's grace period. The caller has locked the store's row, so a worker begins before or after
@@ -85,22 +100,6 @@ func (o *Operator) checkGrace(row *ent.Store) error {
 func storeBeingDeleted(slug string) error {
 	return apierr.New(apierr.StoreBeingDeleted, "The store "+slug+" is being deleted, and nothing was changed: its grace is over, "+
 		"and what is gone cannot be brought back. Once it is no longer listed, an export of it can be imported into a new store.")
-}
-
-func changeStore[M any](ctx context.Context, o *Operator, t tenant.Store,
-	change func(context.Context, *ent.Store) (*ent.Store, error), message func(*ent.Store) M) (out M, err error) {
-	err = hook.WithTx(ctx, o.db, func(ctx context.Context, tx *ent.Tx) error {
-		row, err := hook.LockRow(ctx, tx.Store.Query().Where(store.ID(t.ID)))
-		if err := apierr.RowError("store", err, func() error { return storeNotFound(t.Slug) }); err != nil {
-			return err
-		}
-		if row, err = change(ctx, row); err != nil {
-			return err
-		}
-		out = message(row)
-		return nil
-	})
-	return out, err
 }
 
 func forgetting(f erase.Forgetting) *adminv1.Forgetting {

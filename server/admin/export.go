@@ -100,7 +100,7 @@ func (o *Operator) Export(ctx context.Context, in *adminv1.ExportStoreRequest,
 	if err != nil {
 		return err
 	}
-	return hook.WithTx(ctx, o.db, func(ctx context.Context, tx *ent.Tx) error {
+	return hook.Run(ctx, o.db, func(c *hook.Change) error {
 		n := notice.Notice{Type: notice.StoreExported, StoreID: t.ID, About: map[string]any{"exportedAt": at},
 			Text: "All that the store has was exported: its products, customers, orders, payment links and journals. " +
 				"If you did not ask for it, ask the platform."}
@@ -110,7 +110,7 @@ func (o *Operator) Export(ctx context.Context, in *adminv1.ExportStoreRequest,
 				"payment links and journals, its API keys, and its webhooks with their signing secrets. If you did not ask for it, ask the " +
 				"platform."
 		}
-		_, err := notice.Write(ctx, o.db, tx, hook.Time(ctx), n)
+		_, err := notice.Write(c, o.db, c.Tx, c.Time(), n)
 		return err
 	})
 }

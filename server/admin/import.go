@@ -140,8 +140,8 @@ func (o *Operator) ImportStore(ctx context.Context, in *adminv1.ImportStoreReque
 	if err != nil {
 		return nil, err
 	}
-	return updated, hook.Change(storeCtx, o.db, func(ctx context.Context, _ *ent.Tx) error {
-		hook.Record(ctx, imported, "store", t.ID, hook.FieldChange{Field: "export", To: export})
+	return updated, hook.Run(storeCtx, o.db, func(c *hook.Change) error {
+		c.Record(imported, "store", t.ID, hook.FieldChange{Field: "export", To: export})
 		return nil
 	})
 }

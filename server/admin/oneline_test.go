@@ -2,7 +2,6 @@ package admin_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -16,7 +15,6 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/notice"
-	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/store"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
@@ -149,8 +147,8 @@ func TestNamesTitlesAndReferencesAreOneLine(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, notice.SetSink(ctx, d, ring, notice.Sink{URL: "https://platform.example", Secret: "whsec_x"}))
 		var written uuid.UUID
-		require.NoError(t, hook.WithTx(ctx, d, func(ctx context.Context, tx *ent.Tx) (err error) {
-			written, err = notice.Write(ctx, d, tx, d.Now(), notice.Notice{Type: notice.WebhookFailing, StoreID: row.ID})
+		require.NoError(t, hook.Run(ctx, d, func(c *hook.Change) (err error) {
+			written, err = notice.Write(c, d, c.Tx, d.Now(), notice.Notice{Type: notice.WebhookFailing, StoreID: row.ID})
 			return err
 		}))
 		event, err := d.Client().Event.Get(ctx, written)

@@ -168,10 +168,10 @@ func TestTheTablesRefuseReservedIDs(t *testing.T) {
 			}
 		}
 		dropConstraint(t, d, "stores")
-		require.NoError(t, hook.WithTx(ctx, d, func(ctx context.Context, tx *ent.Tx) error {
-			ctx = tenant.With(ctx, tenant.Store{ID: uuid.Nil, Slug: "old"}, tenant.Actor{Type: tenant.ActorOperator})
-			return tx.Store.Create().SetID(uuid.Nil).SetSlug("old").SetName("O").SetURL("https://o.example").SetCurrency("XAF").SetCountry("CM").
-				SetCreatedAt(d.Now()).SetUpdatedAt(d.Now()).Exec(ctx)
+		old := tenant.With(ctx, tenant.Store{ID: uuid.Nil, Slug: "old"}, tenant.Actor{Type: tenant.ActorOperator})
+		require.NoError(t, hook.Run(old, d, func(c *hook.Change) error {
+			return c.Tx.Store.Create().SetID(uuid.Nil).SetSlug("old").SetName("O").SetURL("https://o.example").SetCurrency("XAF").SetCountry("CM").
+				SetCreatedAt(d.Now()).SetUpdatedAt(d.Now()).Exec(c)
 		}))
 		for _, name := range []string{"old", uuid.Nil.String()} {
 			_, err := o.ListWebhooks(ctx, &adminv1.ListWebhooksRequest{Store: name})

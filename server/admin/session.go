@@ -116,20 +116,20 @@ func (o *Operator) RevokeSession(ctx context.Context, in *adminv1.RevokeSessionR
 		return nil, sessionKind.notFound(in.GetId())
 	}
 	var revoked *adminv1.Session
-	err = hook.WithTx(ctx, o.db, func(ctx context.Context, tx *ent.Tx) error {
-		sessions, links, err := signin.End(ctx, o.db, tx, []predicate.Session{session.StoreID(t.ID), session.ID(rowID)},
+	err = hook.Run(ctx, o.db, func(c *hook.Change) error {
+		sessions, links, err := signin.End(c, o.db, c.Tx, []predicate.Session{session.StoreID(t.ID), session.ID(rowID)},
 			[]predicate.SignInLink{signinlink.StoreID(t.ID), signinlink.ID(rowID)})
 		if err != nil {
 			return err
 		}
-		if revoked, err = readSession(ctx, tx, t, rowID); err != nil {
+		if revoked, err = readSession(c, t, rowID); err != nil {
 			return err
 		}
 		if sessions+links > 0 {
 			resource := map[adminv1.Session_Kind]string{adminv1.Session_session: "session",
 				adminv1.Session_link: "sign_in_link"}[revoked.Kind]
-			hook.Record(ctx, resource+".revoked", resource, rowID,
-				hook.FieldChange{Field: "member", To: revoked.Member}, hook.FieldChange{Field: "endedAt", To: hook.Time(ctx)})
+			c.Record(resource+".revoked", resource, rowID,
+				hook.FieldChange{Field: "member", To: revoked.Member}, hook.FieldChange{Field: "endedAt", To: c.Time()})
 		}
 		return nil
 	})
@@ -137,15 +137,15 @@ func (o *Operator) RevokeSession(ctx context.Context, in *adminv1.RevokeSessionR
 }
 
 // readSession returns the session or else the unused sign-in link with this id.
-func readSession(ctx context.Context, tx *ent.Tx, t tenant.Store, id uuid.UUID) (*adminv1.Session, error) {
-	begun, err := tx.Session.Query().Where(session.StoreID(t.ID), session.ID(id)).Only(ctx)
+func readSession(c *hook.Change, t tenant.Store, id uuid.UUID) (*adminv1.Session, error) {
+	begun, err := c.Tx.Session.Query().Where(session.StoreID(t.ID), session.ID(id)).Only(c)
 	if err == nil {
 		return sessionOf(begun, t.Slug), nil
 	}
 	if !ent.IsNotFound(err) {
 		return nil, fmt.Errorf("read a session: %w", err)
 	}
-	link, err := tx.SignInLink.Query().Where(signinlink.StoreID(t.ID), signinlink.ID(id)).Only(ctx)
+	link, err := c.Tx.SignInLink.Query().Where(signinlink.StoreID(t.ID), signinlink.ID(id)).Only(c)
 	if ent.IsNotFound(err) { // the link expired and was deleted after withRowStore had found it
 		return nil, sessionKind.notFound(id.String())
 	}
@@ -174,13 +174,13 @@ func (o *Operator) RevokeSessions(ctx context.Context, in *adminv1.RevokeSession
 		whose = []hook.FieldChange{{Field: "member", To: member}}
 	}
 	ended := &adminv1.RevokeSessionsResponse{}
-	err = hook.WithTx(ctx, o.db, func(ctx context.Context, tx *ent.Tx) error {
-		sessions, links, err := signin.End(ctx, o.db, tx, ofStore, linksOfStore)
+	err = hook.Run(ctx, o.db, func(c *hook.Change) error {
+		sessions, links, err := signin.End(c, o.db, c.Tx, ofStore, linksOfStore)
 		if err != nil || sessions+links == 0 {
 			return err
 		}
 		ended.Sessions, ended.Links = int32(sessions), int32(links) //nolint:gosec // No store has 2^31 sessions or links.
-		hook.Record(ctx, "store.signed_out", "store", t.ID, append(whose[:len(whose):len(whose)],
+		c.Record("store.signed_out", "store", t.ID, append(whose[:len(whose):len(whose)],
 			hook.FieldChange{Field: "sessions", To: int64(sessions)}, hook.FieldChange{Field: "links", To: int64(links)})...)
 		return nil
 	})

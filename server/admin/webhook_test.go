@@ -155,14 +155,14 @@ func TestOperatorWaitsForAResendThatAnotherProcessTook(t *testing.T) {
 		within, err := o.WithStore(ctx, "two")
 		require.NoError(t, err)
 		owner, _, _ := tenant.From(within)
-		require.NoError(t, hook.WithTx(within, d, func(ctx context.Context, tx *ent.Tx) error {
+		require.NoError(t, hook.Run(within, d, func(c *hook.Change) error {
 			many := make([]*ent.EventCreate, n)
 			for i := range many {
-				at := hook.Time(ctx).Add(-time.Hour)
-				many[i] = tx.Event.Create().SetID(id.At(at)).SetStoreID(owner.ID).SetType(hook.OrderPaid).SetPayload(
+				at := c.Time().Add(-time.Hour)
+				many[i] = c.Tx.Event.Create().SetID(id.At(at)).SetStoreID(owner.ID).SetType(hook.OrderPaid).SetPayload(
 					[]byte("{}")).SetCreatedAt(at)
 			}
-			return tx.Event.CreateBulk(many...).Exec(ctx)
+			return c.Tx.Event.CreateBulk(many...).Exec(c)
 		}))
 		other := webhooks.New(d, webhooks.Options{})
 		since := time.Unix(0, 0)

@@ -1,7 +1,6 @@
 package auth_test
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -12,7 +11,6 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/tenant"
-	"go.storefront.example/gen/ent"
 	"go.storefront.example/server/auth"
 )
 
@@ -25,14 +23,14 @@ func BenchmarkGateAdmit(b *testing.B) {
 			fingerprint := auth.Fingerprint(text)
 			shop := tenant.Store{ID: uuid.Must(uuid.NewV7())}
 			ctx := tenant.With(b.Context(), shop, tenant.Actor{Type: tenant.ActorOperator})
-			require.NoError(b, hook.WithTx(ctx, d, func(ctx context.Context, tx *ent.Tx) error {
-				err := tx.Store.Create().SetID(shop.ID).SetName("Kiosk").SetSlug("kiosk").SetURL("https://example.com").
-					SetCurrency("XAF").SetCountry("CM").SetCreatedAt(time.Now()).SetUpdatedAt(time.Now()).Exec(ctx)
+			require.NoError(b, hook.Run(ctx, d, func(c *hook.Change) error {
+				err := c.Tx.Store.Create().SetID(shop.ID).SetName("Kiosk").SetSlug("kiosk").SetURL("https://example.com").
+					SetCurrency("XAF").SetCountry("CM").SetCreatedAt(time.Now()).SetUpdatedAt(time.Now()).Exec(c)
 				if err != nil {
 					return err
 				}
-				return tx.ApiKey.Create().SetStoreID(shop.ID).SetName("Till").SetFingerprint(fingerprint[:]).
-					SetHint(auth.Hint(text)).SetScopes(auth.Scopes()).SetCreatedAt(time.Now()).Exec(ctx)
+				return c.Tx.ApiKey.Create().SetStoreID(shop.ID).SetName("Till").SetFingerprint(fingerprint[:]).
+					SetHint(auth.Hint(text)).SetScopes(auth.Scopes()).SetCreatedAt(time.Now()).Exec(c)
 			}))
 			gate, header := auth.NewGate(d, auth.Options{}), []string{"Bearer " + text}
 			b.Run("lookup", func(b *testing.B) {

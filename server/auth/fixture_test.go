@@ -1,7 +1,6 @@
 package auth_test
 
 import (
-	"context"
 	"net/netip"
 	"strings"
 	"sync"
@@ -16,7 +15,6 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/tenant"
-	"go.storefront.example/gen/ent"
 	entstore "go.storefront.example/gen/ent/store"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/auth"
@@ -101,10 +99,10 @@ func (f *fixture) another() *auth.Gate {
 }
 
 // in runs a transaction for a store, as the operator.
-func (f *fixture) in(s tenant.Store, change func(ctx context.Context, tx *ent.Tx) error) {
+func (f *fixture) in(s tenant.Store, change func(c *hook.Change) error) {
 	f.Helper()
 	ctx := tenant.With(f.Context(), s, tenant.Actor{Type: tenant.ActorOperator, Name: "operator"})
-	require.NoError(f, hook.WithTx(ctx, f.db, change))
+	require.NoError(f, hook.Run(ctx, f.db, change))
 }
 
 func (f *fixture) newStore(slug string) tenant.Store {
@@ -114,22 +112,22 @@ func (f *fixture) newStore(slug string) tenant.Store {
 		// JSON may change these values: a number with 17 digits, and several texts.
 		PlatformFeePercent: 3.3333333333333335, UnavailableTypes: []string{"MEETING", "EVENT"},
 	}
-	f.in(s, func(ctx context.Context, tx *ent.Tx) error {
-		return tx.Store.Create().SetID(s.ID).SetName("Kiosk").SetSlug(s.Slug).SetURL("https://example.com/" + slug).
+	f.in(s, func(c *hook.Change) error {
+		return c.Tx.Store.Create().SetID(s.ID).SetName("Kiosk").SetSlug(s.Slug).SetURL("https://example.com/" + slug).
 			SetCurrency(s.Currency).SetCountry(s.Country).SetPaymentLinksOpen(s.PaymentLinksOpen).
 			SetUnavailableTypes(s.UnavailableTypes).SetPlatformFeePercent(s.PlatformFeePercent).
-			SetCreatedAt(noon).SetUpdatedAt(noon).Exec(ctx)
+			SetCreatedAt(noon).SetUpdatedAt(noon).Exec(c)
 	})
 	return s
 }
 
 func (f *fixture) setStatus(status string) {
 	f.Helper()
-	f.in(f.shop, func(ctx context.Context, tx *ent.Tx) error {
-		if err := hook.MarkLocked(ctx, tx.Store.GetX(ctx, f.shop.ID)); err != nil {
+	f.in(f.shop, func(c *hook.Change) error {
+		if err := c.MarkLocked(c.Tx.Store.GetX(c, f.shop.ID)); err != nil {
 			return err
 		}
-		return tx.Store.UpdateOneID(f.shop.ID).SetStatus(entstore.Status(status)).SetUpdatedAt(noon).Exec(ctx)
+		return c.Tx.Store.UpdateOneID(f.shop.ID).SetStatus(entstore.Status(status)).SetUpdatedAt(noon).Exec(c)
 	})
 }
 
@@ -145,24 +143,24 @@ func (f *fixture) newKey(name string, expires time.Time) key {
 	f.Helper()
 	k := key{uuid.Must(uuid.NewV7()), auth.NewKey(uuid.New())}
 	fingerprint := auth.Fingerprint(k.text)
-	f.in(f.shop, func(ctx context.Context, tx *ent.Tx) error {
-		create := tx.ApiKey.Create().SetID(k.id).SetStoreID(f.shop.ID).SetName(name).SetFingerprint(fingerprint[:]).
+	f.in(f.shop, func(c *hook.Change) error {
+		create := c.Tx.ApiKey.Create().SetID(k.id).SetStoreID(f.shop.ID).SetName(name).SetFingerprint(fingerprint[:]).
 			SetHint(auth.Hint(k.text)).SetScopes([]string{auth.ScopeProductsWrite, auth.ScopeOrdersRead}).SetCreatedAt(noon)
 		if !expires.IsZero() {
 			create.SetExpiresAt(expires)
 		}
-		return create.Exec(ctx)
+		return create.Exec(c)
 	})
 	return k
 }
 
 func (f *fixture) revoke(k key) {
 	f.Helper()
-	f.in(f.shop, func(ctx context.Context, tx *ent.Tx) error {
-		if err := hook.MarkLocked(ctx, tx.ApiKey.GetX(ctx, k.id)); err != nil {
+	f.in(f.shop, func(c *hook.Change) error {
+		if err := c.MarkLocked(c.Tx.ApiKey.GetX(c, k.id)); err != nil {
 			return err
 		}
-		return tx.ApiKey.UpdateOneID(k.id).SetRevokedAt(f.watch.now()).Exec(ctx)
+		return c.Tx.ApiKey.UpdateOneID(k.id).SetRevokedAt(f.watch.now()).Exec(c)
 	})
 }
 

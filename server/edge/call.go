@@ -123,7 +123,7 @@ func (e *Edge) handle(ctx context.Context, x *exchange, call connect.AnyRequest,
 }
 
 // refuseInvalid calls the handler, which adds the fields that its rules refuse (validate.NewProblems). It cannot change
-// anything, because hook.WithTx refuses the transaction.
+// anything, because hook.Run refuses the change.
 func refuseInvalid(ctx context.Context, call connect.AnyRequest, next connect.UnaryFunc, invalid *apijson.Invalid) error {
 	_, err := next(ctx, call)
 	if refused := (*apierr.Refusal)(nil); errors.As(err, &refused) {

@@ -6,48 +6,32 @@ import (
 	"slices"
 	"time"
 
-	"github.com/google/uuid"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 
-	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/resource"
-	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/server/validate"
 )
 
-// An update has three steps: ChangeOf checks the request; ChangeRow locks the row that the request names and finds the row's
-// new values; Save saves the fields that differ.
-
-// Change has the fields that a request sets in a resource, with their new values.
-type Change[R any] struct {
+// Named has the fields that a request names, with their new values.
+type Named[R any] struct {
 	table  resource.Fields[R]
 	named  map[string]bool
 	Values R // the values of the named fields, in stored form
 }
 
-// Has reports whether the change names a field.
-func (c *Change[R]) Has(name string) bool { return c.named[name] }
+// Has reports whether the request names a field.
+func (n *Named[R]) Has(name string) bool { return n.named[name] }
 
-// Add adds the fields that another change names.
-func (c *Change[R]) Add(other Change[R]) {
-	for _, f := range c.table {
-		if other.named[f.Name] {
-			c.named[f.Name] = true
-			f.Copy(&c.Values, &other.Values)
-		}
-	}
-}
-
-// Applied returns a copy of the row with the values of the change.
-func (c *Change[R]) Applied(row *R) R {
+// Applied returns a copy of the row with the values of the named fields.
+func (n *Named[R]) Applied(row *R) R {
 	next := *row
-	for _, f := range c.table {
-		if c.named[f.Name] {
-			f.Copy(&next, &c.Values)
+	for _, f := range n.table {
+		if n.named[f.Name] {
+			f.Copy(&next, &n.Values)
 		}
 	}
 	return next
@@ -59,14 +43,22 @@ type updateRequest interface {
 	GetUpdateMask() *fieldmaskpb.FieldMask
 }
 
-// ChangeOf reads the fields that a request names, and converts their values to the stored form. It refuses null for a field
+// NamedOf reads the fields that requests name, and converts their values to the stored form. It refuses null for a field
 // that needs a value, and every value, also of fields that the table lacks, out of the bounds that the request's proto declares.
 // country is the store's country: a phone number without a country code gets the code of this country.
 //
 // An update names the fields of its mask; without a mask it names the fields that are present. A creation names the fields
 // that are present, the required ones, and those for which the proto cannot tell whether they are present.
-func ChangeOf[R any](p *validate.Problems, table resource.Fields[R], in proto.Message, country string) Change[R] {
-	c := Change[R]{table: table, named: map[string]bool{}}
+func NamedOf[R any](p *validate.Problems, table resource.Fields[R], country string, requests ...proto.Message) Named[R] {
+	n := Named[R]{table: table, named: map[string]bool{}}
+	for _, in := range requests {
+		n.read(p, in, country)
+	}
+	return n
+}
+
+// read adds the fields that a request names.
+func (n *Named[R]) read(p *validate.Problems, in proto.Message, country string) {
 	m := in.ProtoReflect()
 	var named func(protoreflect.FieldDescriptor) bool
 	if u, ok := in.(updateRequest); ok {
@@ -77,26 +69,25 @@ func ChangeOf[R any](p *validate.Problems, table resource.Fields[R], in proto.Me
 	fields := m.Descriptor().Fields()
 	for i := range fields.Len() {
 		fd := fields.Get(i)
-		f, settable := table.Lookup(string(fd.Name()))
+		f, settable := n.table.Lookup(string(fd.Name()))
 		if !settable || !named(fd) {
 			continue
 		}
-		c.named[f.Name] = true
+		n.named[f.Name] = true
 		if absent(m, fd) && !f.Nullable() {
 			p.Invalid(fd.JSONName(), "cannot be null")
 		}
 	}
 	for i := range fields.Len() {
 		fd := fields.Get(i)
-		if f, _ := table.Lookup(string(fd.Name())); c.named[f.Name] && !absent(m, fd) {
-			f.Set(&c.Values, p.Stored(fd, m.Get(fd), f.Nullable(), country))
+		if f, settable := n.table.Lookup(string(fd.Name())); settable && named(fd) && !absent(m, fd) {
+			f.Set(&n.Values, p.Stored(fd, m.Get(fd), f.Nullable(), country))
 		}
 	}
 	p.Declared(in, func(fd protoreflect.FieldDescriptor) bool {
-		_, settable := table.Lookup(string(fd.Name()))
+		_, settable := n.table.Lookup(string(fd.Name()))
 		return settable
 	})
-	return c
 }
 
 // namedByUpdate returns a function that reports which fields an update names. It refuses a mask with fields that cannot be
@@ -138,39 +129,17 @@ func absent(m protoreflect.Message, fd protoreflect.FieldDescriptor) bool {
 	return fd.HasPresence() && !m.Has(fd) || fd.Kind() == protoreflect.EnumKind && m.Get(fd).Enum() == 0
 }
 
-// ChangeRow calls lock, which locks and returns the row with the id in text, and then change, which saves the changed row and
-// returns it. Both run in one transaction. If text is no id, ChangeRow returns the error of notFound.
-func ChangeRow[R any](
-	ctx context.Context, d *db.DB, text string, notFound func() error,
-	lock func(context.Context, *ent.Tx, tenant.Store, uuid.UUID) (*R, error),
-	change func(ctx context.Context, tx *ent.Tx, t tenant.Store, row *R) (*R, error),
-) (row *R, t tenant.Store, err error) {
-	t, id, err := validate.StoreAndID(ctx, text, notFound)
-	if err != nil {
-		return nil, t, err
-	}
-	err = hook.Change(ctx, d, func(ctx context.Context, tx *ent.Tx) error {
-		if row, err = lock(ctx, tx, t, id); err != nil {
-			return err
-		}
-		row, err = change(ctx, tx, t, row)
-		return err
-	})
-	return row, t, err
-}
-
-// Save saves the fields in which next differs from row, and also the values that update sets already. If no field differs,
-// it saves nothing.
-func Save[R any](
-	ctx context.Context, table resource.Fields[R], row, next *R, m ent.Mutation, update interface {
-		Save(ctx context.Context) (*R, error)
-	},
-) (*R, error) {
-	changed, err := table.Update(m, row, next)
+// Save saves the fields in which next differs from row, and also the values that update, the update of row, sets already. If no
+// field differs, it saves nothing.
+func Save[R any, M ent.Mutation, U interface {
+	Mutation() M
+	Save(ctx context.Context) (*R, error)
+}](c *hook.Change, table resource.Fields[R], row, next *R, update U) (*R, error) {
+	changed, err := table.Update(update.Mutation(), row, next)
 	if err != nil || !changed {
 		return row, err
 	}
-	row, err = update.Save(ctx)
+	row, err = update.Save(c)
 	if err != nil {
 		return nil, fmt.Errorf("update: %w", err)
 	}

@@ -65,10 +65,9 @@ func (s *Shop) RecordOrder(ctx context.Context, d OrderDraft) (*storefrontv1.Ord
 	if err := d.check(t); err != nil {
 		return nil, err
 	}
-	return Once(ctx, s.db, t.ID, "order.create", d, func(ctx context.Context, tx *ent.Tx) (*storefrontv1.Order, error) {
-		// Lock every row first, the payment link's too. completeOrCreate calls hook.Time to store a new buyer, and hook.Time
-		// may be called only after all rows are locked.
-		buyer, err := s.lockBuyer(ctx, tx, t, d)
+	return hook.Answer(ctx, s.db.ForStore(ctx), Once("order.create", d, func(c *hook.Change) (*storefrontv1.Order, error) {
+		// Lock every row first, the payment link's too, because completeOrCreate asks for the time.
+		buyer, err := lockBuyer(c, d)
 		if err != nil {
 			return nil, err
 		}
@@ -76,9 +75,9 @@ func (s *Shop) RecordOrder(ctx context.Context, d OrderDraft) (*storefrontv1.Ord
 		var lines []pricedLine
 		var amount int64
 		if d.PaymentLinkID != "" {
-			link, amount, err = s.linkToPay(ctx, tx, t, d)
+			link, amount, err = linkToPay(c, d)
 		} else {
-			lines, amount, err = linesOf(ctx, tx, t, d.Lines)
+			lines, amount, err = linesOf(c, d.Lines)
 		}
 		if err != nil {
 			return nil, err
@@ -87,44 +86,44 @@ func (s *Shop) RecordOrder(ctx context.Context, d OrderDraft) (*storefrontv1.Ord
 		if d.CustomerID == "" {
 			newBuyer := d.Buyer.row()
 			newBuyer.OrdersCount = 1 // the stored customer, and the event that shows it, count this order
-			if buyer, _, err = completeOrCreate(ctx, tx, t, buyer, newBuyer); err != nil {
+			if buyer, err = completeOrCreate(c, buyer, newBuyer); err != nil {
 				return nil, err
 			}
 		}
 		if known && buyer.OrdersCount == math.MaxInt32 {
 			return nil, apierr.New(apierr.TotalLimit, "The customer has as many orders as can be counted.")
 		}
-		now := hook.Time(ctx)
-		create := tx.Order.Create().SetID(id.At(now)).SetStoreID(t.ID).SetCustomerID(buyer.ID).SetReference("ORD-" + code(10)).
+		now := c.Time()
+		create := c.Tx.Order.Create().SetID(id.At(now)).SetStoreID(t.ID).SetCustomerID(buyer.ID).SetReference("ORD-" + code(10)).
 			SetAmount(amount).SetPlatformFeePercent(t.PlatformFeePercent).SetNillableNote(d.Note).SetCreatedAt(now).SetUpdatedAt(now)
 		if link != nil {
 			create.SetPaymentLinkID(link.ID)
 		}
-		row, err := create.Save(ctx)
+		row, err := create.Save(c)
 		if err != nil {
 			return nil, fmt.Errorf("record order: %w", err)
 		}
 		creates := make([]*ent.OrderItemCreate, len(lines))
 		for i, l := range lines {
-			creates[i] = tx.OrderItem.Create().SetID(id.At(now)).SetStoreID(t.ID).SetOrderID(row.ID).SetPosition(int32(i)).
+			creates[i] = c.Tx.OrderItem.Create().SetID(id.At(now)).SetStoreID(t.ID).SetOrderID(row.ID).SetPosition(int32(i)).
 				SetProductID(l.product.ID).SetType(orderitem.Type(l.product.Type)).SetTitle(l.product.Title).
 				SetUnitAmount(l.product.PriceAmount).SetQuantity(l.quantity)
 		}
 		var items []*ent.OrderItem
 		for chunk := range slices.Chunk(creates, itemsAtOnce) {
-			stored, err := tx.OrderItem.CreateBulk(chunk...).Save(ctx)
+			stored, err := c.Tx.OrderItem.CreateBulk(chunk...).Save(c)
 			if err != nil {
 				return nil, fmt.Errorf("record the order's items: %w", err)
 			}
 			items = append(items, stored...)
 		}
 		if known {
-			if err := tx.Customer.Update().Where(customer.StoreID(t.ID), customer.ID(buyer.ID)).AddOrdersCount(1).Exec(ctx); err != nil {
+			if err := c.Tx.Customer.Update().Where(customer.StoreID(t.ID), customer.ID(buyer.ID)).AddOrdersCount(1).Exec(c); err != nil {
 				return nil, fmt.Errorf("count the customer's order: %w", err)
 			}
 		}
 		return resource.Order(row, buyer, link, items, t.Currency), nil
-	})
+	}))
 }
 
 // check converts the draft's texts to their stored form, and refuses what can be refused without reading the database.
@@ -155,29 +154,21 @@ func (d *OrderDraft) check(t tenant.Store) error {
 }
 
 // lockBuyer locks the row of the draft's customer. It returns nil for a buyer who is new to the store.
-func (s *Shop) lockBuyer(ctx context.Context, tx *ent.Tx, t tenant.Store, d OrderDraft) (*ent.Customer, error) {
+func lockBuyer(c *hook.Change, d OrderDraft) (*ent.Customer, error) {
 	if d.CustomerID == "" {
-		return s.lockKnown(ctx, tx, t, d.Buyer.row())
+		return lockKnown(c, d.Buyer.row())
 	}
-	id, ok := validate.ParseID(d.CustomerID)
-	if !ok {
-		return nil, customerNotFound()
-	}
-	return s.lockCustomer(ctx, tx, t, id)
+	return lockCustomer(c, d.CustomerID)
 }
 
-// linkToPay locks the row of the draft's payment link, and returns the link and the amount to pay.
-func (s *Shop) linkToPay(ctx context.Context, tx *ent.Tx, t tenant.Store, d OrderDraft) (*ent.PaymentLink, int64, error) {
-	id, ok := validate.ParseID(d.PaymentLinkID)
-	if !ok {
-		return nil, 0, paymentLinkNotFound()
-	}
-	link, err := s.lockPaymentLink(ctx, tx, t, id)
+// linkToPay locks the row of the draft's payment link, and returns the link and the amount to pay. It is the last row to lock,
+// because the link's availability depends on the time.
+func linkToPay(c *hook.Change, d OrderDraft) (*ent.PaymentLink, int64, error) {
+	link, err := lockPaymentLink(c, d.PaymentLinkID)
 	if err != nil {
 		return nil, 0, err
 	}
-	// The transaction has locked all its rows now, so hook.Time may be called.
-	availability := resource.Availability(link, hook.Time(ctx))
+	availability := resource.Availability(link, c.Time())
 	if availability != storefrontv1.PaymentLink_ACTIVE {
 		return nil, 0, apierr.New(apierr.PaymentLinkUnavailable, "The payment link takes no payments: it is "+availability.String()+".")
 	}
@@ -186,10 +177,10 @@ func (s *Shop) linkToPay(ctx context.Context, tx *ent.Tx, t tenant.Store, d Orde
 		return link, *link.Amount, nil
 	case link.Pricing == paymentlink.PricingFIXED:
 		return nil, 0, apierr.New(apierr.PaymentLinkAmount, "The payment link's amount is fixed at "+validate.FormatAmount(*link.Amount,
-			t.Currency)+".")
+			c.Store.Currency)+".")
 	case d.Amount == nil || *d.Amount < *link.MinAmount:
 		return nil, 0, apierr.New(apierr.PaymentLinkAmount, "The buyer chooses an amount from "+validate.FormatAmount(*link.MinAmount,
-			t.Currency)+" up.")
+			c.Store.Currency)+" up.")
 	}
 	return link, *d.Amount, nil
 }
@@ -201,7 +192,7 @@ type pricedLine struct {
 }
 
 // linesOf reads the products of the lines. It returns them with the total amount.
-func linesOf(ctx context.Context, tx *ent.Tx, t tenant.Store, lines []OrderLine) ([]pricedLine, int64, error) {
+func linesOf(c *hook.Change, lines []OrderLine) ([]pricedLine, int64, error) {
 	ids := make([]uuid.UUID, len(lines))
 	for i, l := range lines {
 		id, ok := validate.ParseID(l.ProductID)
@@ -210,7 +201,7 @@ func linesOf(ctx context.Context, tx *ent.Tx, t tenant.Store, lines []OrderLine)
 		}
 		ids[i] = id
 	}
-	products, err := tx.Product.Query().Where(product.StoreID(t.ID), product.IDIn(ids...)).All(ctx)
+	products, err := c.Tx.Product.Query().Where(product.StoreID(c.Store.ID), product.IDIn(ids...)).All(c)
 	if err != nil {
 		return nil, 0, fmt.Errorf("read products: %w", err)
 	}

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/google/uuid"
-
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/invisible"
@@ -87,11 +85,11 @@ func (b Buyer) row() *ent.Customer {
 
 // newCustomer reads the customer that a request asks to create.
 func (p *problems) newCustomer(in *storefrontv1.CreateCustomerRequest, country string) (*ent.Customer, error) {
-	c := ChangeOf(&p.Problems, resource.CustomerFields, in, country)
+	named := NamedOf(&p.Problems, resource.CustomerFields, country, in)
 	if err := p.Err(); err != nil {
-		return &c.Values, err
+		return &named.Values, err
 	}
-	return &c.Values, CheckIdentified(&c.Values)
+	return &named.Values, CheckIdentified(&named.Values)
 }
 
 // CreateCustomer creates a customer, or fills in the missing fields of an existing one, as EnsureCustomer does.
@@ -116,25 +114,25 @@ func (s *Shop) EnsureCustomer(
 	if err != nil {
 		return nil, false, err
 	}
-	var row *ent.Customer
-	err = hook.Change(ctx, s.db.ForStore(ctx), func(ctx context.Context, tx *ent.Tx) error {
-		known, err := s.lockKnown(ctx, tx, t, buyer)
+	c, err = hook.Answer(ctx, s.db.ForStore(ctx), func(c *hook.Change) (*storefrontv1.Customer, error) {
+		known, err := lockKnown(c, buyer)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		row, created, err = completeOrCreate(ctx, tx, t, known, buyer)
-		return err
+		created = known == nil
+		row, err := completeOrCreate(c, known, buyer)
+		if err != nil {
+			return nil, err
+		}
+		return resource.Customer(row, t.Currency), nil
 	})
-	if err != nil {
-		return nil, false, err
-	}
-	return resource.Customer(row, t.Currency), created, nil
+	return c, created && err == nil, err
 }
 
 // lockKnown locks the row of the customer who has the buyer's e-mail or phone. It returns nil if there is none. It refuses
 // with customer_conflict if one customer has the e-mail and another has the phone.
-func (s *Shop) lockKnown(ctx context.Context, tx *ent.Tx, t tenant.Store, buyer *ent.Customer) (*ent.Customer, error) {
-	known, err := resource.IdentifiedCustomers(ctx, tx, t, buyer.Email, buyer.Phone, s.db.RowLock(""))
+func lockKnown(c *hook.Change, buyer *ent.Customer) (*ent.Customer, error) {
+	known, err := resource.IdentifiedCustomers(c, c.Tx, c.Store, buyer.Email, buyer.Phone, c.DB.RowLock(""))
 	switch {
 	case err != nil:
 		return nil, err
@@ -143,38 +141,35 @@ func (s *Shop) lockKnown(ctx context.Context, tx *ent.Tx, t tenant.Store, buyer 
 	case len(known) > 1:
 		return nil, customerConflict()
 	}
-	return known[0], hook.MarkLocked(ctx, known[0])
+	return known[0], c.MarkLocked(known[0])
 }
 
 // completeOrCreate fills the empty fields of a customer of the store (known) with the buyer's values, and saves the
 // customer. If known is nil, completeOrCreate creates a customer from buyer. If two transactions create a customer with the
-// same e-mail or phone, a unique index makes one of them fail. The failed transaction runs again, and then finds the
-// customer that the other transaction created.
-func completeOrCreate(
-	ctx context.Context, tx *ent.Tx, t tenant.Store, known, buyer *ent.Customer,
-) (row *ent.Customer, created bool, err error) {
-	if known == nil {
-		now := hook.Time(ctx)
-		create := tx.Customer.Create().SetID(id.At(now)).SetStoreID(t.ID).SetOrdersCount(buyer.OrdersCount).
-			SetSearch(resource.CustomerSearch(buyer.Name, buyer.Email, buyer.Phone)).SetCreatedAt(now).SetUpdatedAt(now)
-		if err := resource.CustomerFields.Fill(create.Mutation(), buyer); err != nil {
-			return nil, false, fmt.Errorf("create customer: %w", err)
-		}
-		if row, err = create.Save(ctx); err != nil {
-			return nil, false, fmt.Errorf("create customer: %w", err)
-		}
-		return row, true, nil
+// same e-mail or phone, a unique index makes one of them fail; it runs again, and then finds the other's customer.
+func completeOrCreate(c *hook.Change, known, buyer *ent.Customer) (*ent.Customer, error) {
+	if known != nil {
+		return CompleteCustomer(c, known, buyer)
 	}
-	row, err = CompleteCustomer(ctx, tx, known, buyer)
-	return row, false, err
+	now := c.Time()
+	create := c.Tx.Customer.Create().SetID(id.At(now)).SetStoreID(c.Store.ID).SetOrdersCount(buyer.OrdersCount).
+		SetSearch(resource.CustomerSearch(buyer.Name, buyer.Email, buyer.Phone)).SetCreatedAt(now).SetUpdatedAt(now)
+	if err := resource.CustomerFields.Fill(create.Mutation(), buyer); err != nil {
+		return nil, fmt.Errorf("create customer: %w", err)
+	}
+	row, err := create.Save(c)
+	if err != nil {
+		return nil, fmt.Errorf("create customer: %w", err)
+	}
+	return row, nil
 }
 
 // CompleteCustomer fills the empty fields of a customer of the store (known) with the buyer's values, and saves the
 // customer. The caller has locked the customer's row, and has checked that no other customer has the buyer's e-mail or
 // phone.
-func CompleteCustomer(ctx context.Context, tx *ent.Tx, known, buyer *ent.Customer) (*ent.Customer, error) {
+func CompleteCustomer(c *hook.Change, known, buyer *ent.Customer) (*ent.Customer, error) {
 	next := Completed(known, buyer)
-	return saveIdentified(ctx, tx, known, &next)
+	return SaveCustomer(c, known, &next)
 }
 
 // Completed returns a copy of a customer (known) whose empty fields have the buyer's values.
@@ -199,41 +194,40 @@ func identifiedBy(email, phone *string) predicate.Customer {
 	}
 }
 
-// SaveCustomer saves the fields in which next differs from row, if any. It refuses with
-// customer_identifier_required or customer_conflict.
-func SaveCustomer(ctx context.Context, tx *ent.Tx, row, next *ent.Customer) (*ent.Customer, error) {
+// CheckCustomer refuses the change of a customer from row to next with customer_identifier_required or customer_conflict.
+func CheckCustomer(c *hook.Change, row, next *ent.Customer) error {
 	if err := CheckIdentified(next); err != nil {
-		return nil, err
+		return err
 	}
-	if differ(next.Email, row.Email) || differ(next.Phone, row.Phone) {
-		taken, err := tx.Customer.Query().
-			Where(customer.StoreID(row.StoreID), customer.IDNEQ(row.ID), identifiedBy(next.Email, next.Phone)).Exist(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("look for another customer: %w", err)
-		}
-		if taken {
-			return nil, customerConflict()
-		}
+	if !differ(next.Email, row.Email) && !differ(next.Phone, row.Phone) {
+		return nil
 	}
-	return saveIdentified(ctx, tx, row, next)
+	taken, err := c.Tx.Customer.Query().
+		Where(customer.StoreID(row.StoreID), customer.IDNEQ(row.ID), identifiedBy(next.Email, next.Phone)).Exist(c)
+	if err != nil {
+		return fmt.Errorf("look for another customer: %w", err)
+	}
+	if taken {
+		return customerConflict()
+	}
+	return nil
 }
 
-// saveIdentified saves the fields in which next differs from row, as SaveCustomer does. It leaves out two checks, which the
-// caller has made: next has an e-mail or a phone, and no other customer has the same e-mail or phone.
-func saveIdentified(ctx context.Context, tx *ent.Tx, row, next *ent.Customer) (*ent.Customer, error) {
-	u := tx.Customer.UpdateOne(row).SetSearch(resource.CustomerSearch(next.Name, next.Email, next.Phone))
-	return Save(ctx, resource.CustomerFields, row, next, u.Mutation(), u)
+// SaveCustomer saves the fields in which next differs from row, whose change CheckCustomer has accepted.
+func SaveCustomer(c *hook.Change, row, next *ent.Customer) (*ent.Customer, error) {
+	u := c.Tx.Customer.UpdateOne(row).SetSearch(resource.CustomerSearch(next.Name, next.Email, next.Phone))
+	return Save(c, resource.CustomerFields, row, next, u)
 }
 
-func (p *problems) customerChange(in *storefrontv1.UpdateCustomerRequest, country string) (Change[ent.Customer], error) {
-	c := ChangeOf(&p.Problems, resource.CustomerFields, in, country)
+func (p *problems) customerFields(in *storefrontv1.UpdateCustomerRequest, country string) (Named[ent.Customer], error) {
+	named := NamedOf(&p.Problems, resource.CustomerFields, country, in)
 	if err := p.Err(); err != nil {
-		return c, err
+		return named, err
 	}
-	if c.Has("email") && c.Has("phone") {
-		return c, CheckIdentified(&c.Values)
+	if named.Has("email") && named.Has("phone") {
+		return named, CheckIdentified(&named.Values)
 	}
-	return c, nil
+	return named, nil
 }
 
 // UpdateCustomer changes the named fields of a customer; null clears the e-mail or the phone.
@@ -245,22 +239,31 @@ func (s *Shop) UpdateCustomer(ctx context.Context, in *storefrontv1.UpdateCustom
 	if err != nil {
 		return nil, err
 	}
-	c, err := newProblems(ctx).customerChange(in, t.Country)
+	named, err := newProblems(ctx).customerFields(in, t.Country)
 	if err != nil {
 		return nil, err
 	}
-	row, t, err := ChangeRow(ctx, s.db.ForStore(ctx), in.GetId(), customerNotFound, s.lockCustomer,
-		func(ctx context.Context, tx *ent.Tx, _ tenant.Store, row *ent.Customer) (*ent.Customer, error) {
-			next := c.Applied(row)
-			return SaveCustomer(ctx, tx, row, &next)
-		})
-	if err != nil {
-		return nil, err
-	}
-	return resource.Customer(row, t.Currency), nil
+	return hook.Answer(ctx, s.db.ForStore(ctx), func(c *hook.Change) (*storefrontv1.Customer, error) {
+		row, err := lockCustomer(c, in.GetId())
+		if err != nil {
+			return nil, err
+		}
+		next := named.Applied(row)
+		if err := CheckCustomer(c, row, &next); err != nil {
+			return nil, err
+		}
+		if row, err = SaveCustomer(c, row, &next); err != nil {
+			return nil, err
+		}
+		return resource.Customer(row, c.Store.Currency), nil
+	})
 }
 
-func (s *Shop) lockCustomer(ctx context.Context, tx *ent.Tx, t tenant.Store, id uuid.UUID) (*ent.Customer, error) {
-	row, err := hook.LockRow(ctx, tx.Customer.Query().Where(customer.StoreID(t.ID), customer.ID(id)))
+func lockCustomer(c *hook.Change, id string) (*ent.Customer, error) {
+	parsed, ok := validate.ParseID(id)
+	if !ok {
+		return nil, customerNotFound()
+	}
+	row, err := hook.LockRow(c, c.Tx.Customer.Query().Where(customer.StoreID(c.Store.ID), customer.ID(parsed)))
 	return row, apierr.RowError("customer", err, customerNotFound)
 }

@@ -2,7 +2,6 @@ package shop
 
 import (
 	"bytes"
-	"context"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
@@ -15,14 +14,11 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/google/uuid"
 	"google.golang.org/protobuf/proto"
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/id"
-	"go.storefront.example/ent/tenant"
-	"go.storefront.example/gen/ent"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/validate"
 )
@@ -44,51 +40,52 @@ const IdempotencyWindow = 24 * time.Hour
 // MaxIdempotencyKeyRunes is how many characters an idempotency key may have.
 var MaxIdempotencyKeyRunes = validate.MaxOf("storefront.admin.v1.CreateOrderRequest.idempotency_key")
 
-// Once runs a change of a store in a transaction. If a change ran under the context's key within IdempotencyWindow, Once
-// returns the answer of that change instead, even if the rows have changed since. Two requests count as the same if their
-// JSON is the same. The JSON leaves out zero values, so that an upgrade that adds a field does not change the JSON of a
-// request without the field.
+// Once returns a function that makes a change once within IdempotencyWindow for the call's idempotency key; without a key it
+// always makes the change. If a change of this operation was made under the key, the function returns the answer of that change,
+// even if the rows have changed since. Two requests count as the same if their JSON is the same. The JSON leaves out zero values,
+// so that an upgrade that adds a field does not change the JSON of a request without the field.
 //
-// It refuses with idempotency_key_reused if the key was used for another request, with validation_failed if the key is too
-// long or contains control characters, and as the change does.
-func Once[M proto.Message](
-	ctx context.Context, d *db.DB, storeID uuid.UUID, operation string, request any,
-	change func(context.Context, *ent.Tx) (M, error),
-	options ...hook.Option,
-) (answer M, err error) {
-	u := &keyUse{db: d, storeID: storeID, operation: operation, key: tenant.CallOf(ctx).IdempotencyKey}
-	text, err := json.Marshal(request)
-	if err != nil {
-		return answer, fmt.Errorf("encode the request: %w", err)
-	}
-	err = hook.Change(ctx, d.ForStore(ctx), func(ctx context.Context, tx *ent.Tx) error {
-		stored, hash, err := u.claim(ctx, tx, text)
+// The function refuses with idempotency_key_reused if the key was used for another request, with validation_failed if the key is
+// too long or contains control characters, and as the change does.
+func Once[M proto.Message](operation string, request any, change func(*hook.Change) (M, error)) func(*hook.Change) (M, error) {
+	return func(c *hook.Change) (answer M, err error) {
+		if c.IdempotencyKey == "" {
+			return change(c)
+		}
+		text, err := json.Marshal(request)
+		if err != nil {
+			return answer, fmt.Errorf("encode the request: %w", err)
+		}
+		u := &keyUse{Change: c, operation: operation}
+		stored, hash, err := u.claim(text)
 		switch {
 		case err != nil:
-			return err
+			return answer, err
 		case stored == nil:
-			if answer, err = change(ctx, tx); err != nil {
-				return err
+			if answer, err = change(c); err != nil {
+				return answer, err
 			}
-			return u.remember(ctx, tx, answer)
+			return answer, u.remember(answer)
 		case len(stored.request) > 0 && !bytes.Equal(stored.request, hash): // an erasure removes the hash
-			return apierr.New(apierr.IdempotencyKeyReused, "The idempotency key was used for another request; use a new one.")
+			return answer, apierr.New(apierr.IdempotencyKeyReused, "The idempotency key was used for another request; use a new one.")
 		}
 		answer = answer.ProtoReflect().New().Interface().(M)
 		if err := proto.Unmarshal(stored.answer, answer); err != nil {
-			return fmt.Errorf("read the remembered answer: %w", err)
+			return answer, fmt.Errorf("read the remembered answer: %w", err)
 		}
-		return nil
-	}, options...)
-	return answer, err
+		return answer, nil
+	}
 }
 
-// ClaimIdempotencyKey uses up the context's key, in the transaction of a change whose answer contains a secret. Such an
-// answer is not stored, because secrets are shown once. It refuses with idempotency_key_reused if the key was used before,
-// and with validation_failed as Once does.
-func ClaimIdempotencyKey(ctx context.Context, d *db.DB, tx *ent.Tx, storeID uuid.UUID, operation string) error {
-	u := &keyUse{db: d, storeID: storeID, operation: operation, key: tenant.CallOf(ctx).IdempotencyKey}
-	stored, _, err := u.claim(ctx, tx, nil)
+// ClaimIdempotencyKey uses up the call's key, if it has one, for a change whose answer contains a secret. Such an answer is not
+// stored, because secrets are shown once. It refuses with idempotency_key_reused if the key was used before, and with
+// validation_failed as Once does.
+func ClaimIdempotencyKey(c *hook.Change, operation string) error {
+	if c.IdempotencyKey == "" {
+		return nil
+	}
+	u := &keyUse{Change: c, operation: operation}
+	stored, _, err := u.claim(nil)
 	if err == nil && stored != nil {
 		err = apierr.New(apierr.IdempotencyKeyReused,
 			"This was done already under the same idempotency key. The secret that it made is shown once.")
@@ -96,20 +93,18 @@ func ClaimIdempotencyKey(ctx context.Context, d *db.DB, tx *ent.Tx, storeID uuid
 	return err
 }
 
-// keyUse is one use of an idempotency key, for an operation on a store. If the key is empty, the methods do nothing.
+// keyUse is the use of the call's idempotency key for an operation on its store.
 type keyUse struct {
-	db        *db.DB
-	storeID   uuid.UUID
+	*hook.Change
 	operation string
-	key       string
-	// hash is the keyed hash of key, as it is stored; claim sets it.
+	// hash is the keyed hash of the key, as it is stored; claim sets it.
 	hash string
 }
 
 func (u *keyUse) check() error {
 	p := &validate.Problems{}
-	if !utf8.ValidString(u.key) || strings.ContainsFunc(u.key, unicode.IsControl) ||
-		utf8.RuneCountInString(u.key) > MaxIdempotencyKeyRunes {
+	if !utf8.ValidString(u.IdempotencyKey) || strings.ContainsFunc(u.IdempotencyKey, unicode.IsControl) ||
+		utf8.RuneCountInString(u.IdempotencyKey) > MaxIdempotencyKeyRunes {
 		p.Invalid("idempotencyKey",
 			fmt.Sprintf("must be at most %d characters long and hold no control characters", MaxIdempotencyKeyRunes))
 	}
@@ -128,10 +123,10 @@ var secretTime = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
 // begin returns the secret of the store's hashes, which the store's first idempotency key makes, and the transaction's time. On
 // PostgreSQL this is the database's time and not DB.Now, which follows a leap of the database's clock late: a server would
 // otherwise take the key that another server has just stored for an old one.
-func (u *keyUse) begin(ctx context.Context, tx *ent.Tx) (secret []byte, now time.Time, err error) {
+func (u *keyUse) begin() (secret []byte, now time.Time, err error) {
 	for {
-		for row := range db.Rows(ctx, tx, "SELECT request, "+db.ByDialect(u.db, "now()", "NULL")+
-			" FROM idempotency_keys WHERE store_id = $1 AND operation = $2 AND key = ''", u.storeID, secretOperation) {
+		for row := range db.Rows(u, u.Tx, "SELECT request, "+db.ByDialect(u.DB, "now()", "NULL")+
+			" FROM idempotency_keys WHERE store_id = $1 AND operation = $2 AND key = ''", u.Store.ID, secretOperation) {
 			var at sql.NullTime
 			if err := row.Scan(&secret, &at); err != nil {
 				return nil, now, fmt.Errorf("read the secret of idempotency keys: %w", err)
@@ -139,16 +134,16 @@ func (u *keyUse) begin(ctx context.Context, tx *ent.Tx) (secret []byte, now time
 			now = at.Time.UTC().Truncate(time.Millisecond)
 		}
 		if secret != nil {
-			if u.db.TimeArg() != nil {
-				now = u.db.Now()
+			if u.DB.TimeArg() != nil {
+				now = u.DB.Now()
 			}
 			return secret, now, nil
 		}
 		made := make([]byte, sha256.Size)
 		_, _ = rand.Read(made) // never fails
-		if _, err := tx.ExecContext(ctx, `INSERT INTO idempotency_keys (id, store_id, operation, key, request, answer, created_at)
- VALUES ($1, $2, $3, '', $4, $5, $6) ON CONFLICT (store_id, operation, key) DO NOTHING`, id.At(secretTime), u.storeID, secretOperation,
-			made, []byte{}, u.db.Now()); err != nil {
+		if _, err := u.Tx.ExecContext(u, `INSERT INTO idempotency_keys (id, store_id, operation, key, request, answer, created_at)
+ VALUES ($1, $2, $3, '', $4, $5, $6) ON CONFLICT (store_id, operation, key) DO NOTHING`, id.At(secretTime), u.Store.ID, secretOperation,
+			made, []byte{}, u.DB.Now()); err != nil {
 			return nil, now, fmt.Errorf("make the secret of idempotency keys: %w", err)
 		}
 	}
@@ -157,14 +152,11 @@ func (u *keyUse) begin(ctx context.Context, tx *ent.Tx) (secret []byte, now time
 // claim stores the key with an empty answer, and returns nil and the hash of the request. If an earlier transaction has stored the
 // key, claim returns the request's hash and the answer that are stored with it. If two transactions claim the same key at once, the
 // database makes the second wait until the first ends, and then the second gets the answer of the first.
-func (u *keyUse) claim(ctx context.Context, tx *ent.Tx, request []byte) (stored *storedAnswer, hash []byte, err error) {
-	if u.key == "" {
-		return nil, nil, nil
-	}
+func (u *keyUse) claim(request []byte) (stored *storedAnswer, hash []byte, err error) {
 	if err := u.check(); err != nil {
 		return nil, nil, err
 	}
-	secret, now, err := u.begin(ctx, tx)
+	secret, now, err := u.begin()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -173,22 +165,22 @@ func (u *keyUse) claim(ctx context.Context, tx *ent.Tx, request []byte) (stored 
 		_, _ = mac.Write(append([]byte(kind), text...)) // never fails
 		return mac.Sum(nil)
 	}
-	u.hash, hash = base64.RawURLEncoding.EncodeToString(keyed("key ", []byte(u.key))), keyed("request ", request)
+	u.hash, hash = base64.RawURLEncoding.EncodeToString(keyed("key ", []byte(u.IdempotencyKey))), keyed("request ", request)
 	for stored == nil { // repeat if another transaction deleted the row between the two statements
-		claimed, err := tx.ExecContext(ctx, `INSERT INTO idempotency_keys (id, store_id, operation, key, request, answer, created_at)
+		claimed, err := u.Tx.ExecContext(u, `INSERT INTO idempotency_keys (id, store_id, operation, key, request, answer, created_at)
  VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (store_id, operation, key) DO UPDATE
  SET id = excluded.id, request = excluded.request, answer = excluded.answer, created_at = excluded.created_at, customer_id = NULL
  WHERE idempotency_keys.created_at <= $8`,
-			id.At(now), u.storeID, u.operation, u.hash, hash, []byte{}, now, now.Add(-IdempotencyWindow))
+			id.At(now), u.Store.ID, u.operation, u.hash, hash, []byte{}, now, now.Add(-IdempotencyWindow))
 		if err != nil {
 			return nil, nil, fmt.Errorf("claim the idempotency key: %w", err)
 		}
 		if n, err := claimed.RowsAffected(); n > 0 || err != nil {
 			return nil, hash, err
 		}
-		for row := range db.Rows(ctx, tx, "SELECT request, answer FROM idempotency_keys WHERE store_id = $1 AND operation = $2 AND "+
+		for row := range db.Rows(u, u.Tx, "SELECT request, answer FROM idempotency_keys WHERE store_id = $1 AND operation = $2 AND "+
 			"key = $3",
-			u.storeID, u.operation, u.hash) {
+			u.Store.ID, u.operation, u.hash) {
 			stored = &storedAnswer{}
 			if err := row.Scan(&stored.request, &stored.answer); err != nil {
 				return nil, nil, fmt.Errorf("look for the idempotency key: %w", err)
@@ -199,16 +191,13 @@ func (u *keyUse) claim(ctx context.Context, tx *ent.Tx, request []byte) (stored 
 }
 
 // remember stores the answer under the key that the transaction claimed.
-func (u *keyUse) remember(ctx context.Context, tx *ent.Tx, answer proto.Message) error {
-	if u.key == "" {
-		return nil
-	}
+func (u *keyUse) remember(answer proto.Message) error {
 	text, err := proto.Marshal(answer)
 	if err != nil {
 		return fmt.Errorf("encode the answer: %w", err)
 	}
-	_, err = tx.ExecContext(ctx, `UPDATE idempotency_keys SET answer = $1, customer_id = $5
- WHERE store_id = $2 AND operation = $3 AND key = $4`, text, u.storeID, u.operation, u.hash, hook.CustomerOf(answer))
+	_, err = u.Tx.ExecContext(u, `UPDATE idempotency_keys SET answer = $1, customer_id = $5
+ WHERE store_id = $2 AND operation = $3 AND key = $4`, text, u.Store.ID, u.operation, u.hash, hook.CustomerOf(answer))
 	if err != nil {
 		return fmt.Errorf("remember the answer: %w", err)
 	}

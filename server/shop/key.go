@@ -7,16 +7,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
-
-	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/invisible"
 	"go.storefront.example/ent/notice"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/apikey"
-	"go.storefront.example/gen/ent/store"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/auth"
@@ -71,39 +67,33 @@ func (s *Shop) CreateKey(ctx context.Context, d KeyDraft) (CreatedKey, error) {
 	}
 	text := auth.NewKey(t.ID)
 	fingerprint := auth.Fingerprint(text)
-	var row *ent.ApiKey
-	err = hook.Change(ctx, s.db, func(ctx context.Context, tx *ent.Tx) error {
-		if err := ClaimIdempotencyKey(ctx, s.db, tx, t.ID, "api_key.create"); err != nil {
-			return err
+	return hook.Answer(ctx, s.db, func(c *hook.Change) (created CreatedKey, err error) {
+		if err := ClaimIdempotencyKey(c, "api_key.create"); err != nil {
+			return created, err
 		}
-		// Lock the store's row, so that two transactions cannot both create the tenth key.
-		if _, err := db.Lock(s.db, tx.Store.Query().Where(store.ID(t.ID))).Only(ctx); err != nil {
-			return fmt.Errorf("read store: %w", err)
+		if _, err := LockStore(c); err != nil { // so that two transactions cannot both create the tenth key
+			return created, err
 		}
-		now := hook.Time(ctx)
-		active, err := ActiveKeys(ctx, tx, t.ID, now)
+		now := c.Time()
+		active, err := ActiveKeys(c, now)
 		if err != nil {
-			return err
+			return created, err
 		}
 		if active >= MaxActiveKeys {
-			return apierr.New(apierr.APIKeyLimit,
+			return created, apierr.New(apierr.APIKeyLimit,
 				fmt.Sprintf("The store has %d active keys, which is the limit; revoke one first.", active))
 		}
-		create := tx.ApiKey.Create().SetStoreID(t.ID).SetName(name).SetFingerprint(fingerprint[:]).
+		create := c.Tx.ApiKey.Create().SetStoreID(t.ID).SetName(name).SetFingerprint(fingerprint[:]).
 			SetHint(auth.Hint(text)).SetScopes(scopes).SetCreatedAt(now)
 		if lifetime > 0 {
 			create.SetExpiresAt(now.Add(lifetime))
 		}
-		row, err = create.Save(ctx)
+		row, err := create.Save(c)
 		if err != nil {
-			return fmt.Errorf("create key: %w", err)
+			return created, fmt.Errorf("create key: %w", err)
 		}
-		return noticeKey(ctx, s.db, tx, row)
+		return CreatedKey{row, text}, noticeKey(c, row)
 	})
-	if err != nil {
-		return CreatedKey{}, err
-	}
-	return CreatedKey{row, text}, nil
 }
 
 func keyName(p *validate.Problems, field, name string) string {
@@ -129,9 +119,9 @@ func keyScopes(p *validate.Problems, field string, scopes []string) []string {
 
 // ActiveKeys counts the store's keys that are neither revoked nor expired at a time. The caller locks the store's row first,
 // so that two transactions cannot both create the tenth key.
-func ActiveKeys(ctx context.Context, tx *ent.Tx, storeID uuid.UUID, at time.Time) (int, error) {
-	active, err := tx.ApiKey.Query().Where(apikey.StoreID(storeID), apikey.RevokedAtIsNil(),
-		apikey.Or(apikey.ExpiresAtIsNil(), apikey.ExpiresAtGT(at))).Count(ctx)
+func ActiveKeys(c *hook.Change, at time.Time) (int, error) {
+	active, err := c.Tx.ApiKey.Query().Where(apikey.StoreID(c.Store.ID), apikey.RevokedAtIsNil(),
+		apikey.Or(apikey.ExpiresAtIsNil(), apikey.ExpiresAtGT(at))).Count(c)
 	if err != nil {
 		return 0, fmt.Errorf("count keys: %w", err)
 	}
@@ -148,13 +138,12 @@ func CheckImportedKey(p *validate.Problems, row *ent.ApiKey) {
 }
 
 // noticeKey writes the notice to the platform about a new key.
-func noticeKey(ctx context.Context, d *db.DB, tx *ent.Tx, row *ent.ApiKey) error {
-	_, actor, _ := tenant.From(ctx)
-	creator := actor.Name
-	if actor.Type == tenant.ActorOperator {
+func noticeKey(c *hook.Change, row *ent.ApiKey) error {
+	creator := c.Actor.Name
+	if c.Actor.Type == tenant.ActorOperator {
 		creator = "the platform"
 	}
-	_, err := notice.Write(ctx, d, tx, row.CreatedAt, notice.Notice{
+	_, err := notice.Write(c, c.DB, c.Tx, row.CreatedAt, notice.Notice{
 		Type: notice.KeyCreated, StoreID: row.StoreID, Page: "/keys",
 		Text: fmt.Sprintf("The API key %q with the scopes %s was created by %s. If nobody of yours asked for it, revoke it.",
 			row.Name, strings.Join(row.Scopes, ", "), creator),
@@ -179,18 +168,17 @@ func (s *Shop) GetKey(ctx context.Context, id string) (*ent.ApiKey, error) {
 // RevokeKey revokes a key of the store for good, with effect from the next request on every
 // server. Revoking a revoked key changes nothing. It refuses with api_key_not_found.
 func (s *Shop) RevokeKey(ctx context.Context, id string) (*ent.ApiKey, error) {
-	row, _, err := ChangeRow(ctx, s.db, id, keyNotFound,
-		func(ctx context.Context, tx *ent.Tx, t tenant.Store, id uuid.UUID) (*ent.ApiKey, error) {
-			row, err := hook.LockRow(ctx, tx.ApiKey.Query().Where(apikey.StoreID(t.ID), apikey.ID(id)))
-			return row, apierr.RowError("key", err, keyNotFound)
-		},
-		func(ctx context.Context, _ *ent.Tx, _ tenant.Store, row *ent.ApiKey) (*ent.ApiKey, error) {
-			if row.RevokedAt != nil {
-				return row, nil
-			}
-			return row.Update().SetRevokedAt(hook.Time(ctx, row.ID)).Save(ctx)
-		})
-	return row, err
+	return hook.Answer(ctx, s.db, func(c *hook.Change) (*ent.ApiKey, error) {
+		parsed, ok := validate.ParseID(id)
+		if !ok {
+			return nil, keyNotFound()
+		}
+		row, err := hook.LockRow(c, c.Tx.ApiKey.Query().Where(apikey.StoreID(c.Store.ID), apikey.ID(parsed)))
+		if err := apierr.RowError("key", err, keyNotFound); err != nil || row.RevokedAt != nil {
+			return row, err
+		}
+		return row.Update().SetRevokedAt(c.Time(row.ID)).Save(c)
+	})
 }
 
 func keyNotFound() error {

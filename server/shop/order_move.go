@@ -9,12 +9,10 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
-	"google.golang.org/protobuf/proto"
 
 	"go.storefront.example/ent/apijson"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/resource"
-	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/customer"
 	"go.storefront.example/gen/ent/order"
@@ -28,7 +26,7 @@ import (
 var orderMoves = map[order.Status]struct {
 	from []order.Status
 	// updateTotals changes the totals of the customer and the payment link; nil changes none.
-	updateTotals func(context.Context, *ent.Tx, lockedOrder) error
+	updateTotals func(*hook.Change, lockedOrder) error
 }{
 	order.StatusPAID:      {from: []order.Status{order.StatusPENDING, order.StatusFAILED}, updateTotals: countPayment},
 	order.StatusFAILED:    {from: []order.Status{order.StatusPENDING}},
@@ -37,20 +35,20 @@ var orderMoves = map[order.Status]struct {
 }
 
 // countPayment adds the order's amount to the totals of the customer and of the payment link.
-func countPayment(ctx context.Context, tx *ent.Tx, o lockedOrder) error {
+func countPayment(c *hook.Change, o lockedOrder) error {
 	if err := o.checkPayable(); err != nil {
 		return err
 	}
-	if err := o.addPaid(ctx, tx, o.Row.Amount); err != nil || o.link == nil {
+	if err := o.addPaid(c, o.Row.Amount); err != nil || o.link == nil {
 		return err
 	}
-	return tx.PaymentLink.Update().Where(paymentlink.StoreID(o.Row.StoreID), paymentlink.ID(o.link.ID)).
-		AddPaidCount(1).AddPaidAmount(o.Row.Amount).SetLastPaidAt(hook.Time(ctx, o.link.ID)).Exec(ctx)
+	return c.Tx.PaymentLink.Update().Where(paymentlink.StoreID(o.Row.StoreID), paymentlink.ID(o.link.ID)).
+		AddPaidCount(1).AddPaidAmount(o.Row.Amount).SetLastPaidAt(c.Time(o.link.ID)).Exec(c)
 }
 
 // countRefund subtracts the order's amount from the customer's total.
-func countRefund(ctx context.Context, tx *ent.Tx, o lockedOrder) error {
-	return o.addPaid(ctx, tx, -o.Row.Amount)
+func countRefund(c *hook.Change, o lockedOrder) error {
+	return o.addPaid(c, -o.Row.Amount)
 }
 
 // lockedOrder is an order with its customer and its payment link. Their rows are locked, so that the answer, the events and
@@ -77,8 +75,8 @@ func (o lockedOrder) checkPayable() error {
 }
 
 // addPaid adds an amount to the buyer's totalPaid.
-func (o lockedOrder) addPaid(ctx context.Context, tx *ent.Tx, amount int64) error {
-	return tx.Customer.Update().Where(customer.StoreID(o.Row.StoreID), customer.ID(o.Buyer.ID)).AddTotalPaid(amount).Exec(ctx)
+func (o lockedOrder) addPaid(c *hook.Change, amount int64) error {
+	return c.Tx.Customer.Update().Where(customer.StoreID(o.Row.StoreID), customer.ID(o.Buyer.ID)).AddTotalPaid(amount).Exec(c)
 }
 
 // MoveOrder changes an order's status. If the order already has the status, it changes nothing and sends nothing.
@@ -91,68 +89,61 @@ func (o lockedOrder) addPaid(ctx context.Context, tx *ent.Tx, amount int64) erro
 // It refuses with order_not_found, order_transition_invalid, or total_limit if the customer's totalPaid or the link's
 // paidAmount would pass validate.MaxAmount.
 func (s *Shop) MoveOrder(ctx context.Context, id string, to order.Status) (*storefrontv1.Order, error) {
-	t, orderID, err := validate.StoreAndID(ctx, id, orderNotFound)
-	if err != nil {
-		return nil, err
+	orderID, ok := validate.ParseID(id)
+	if !ok {
+		return nil, orderNotFound()
 	}
-	var shown *storefrontv1.Order
-	return Once(ctx, s.db, t.ID, "order."+strings.ToLower(to.String()), orderID,
-		func(ctx context.Context, tx *ent.Tx) (*storefrontv1.Order, error) {
-			o, err := s.lockOrder(ctx, tx, t, orderID)
-			switch {
-			case err != nil:
-				return nil, err
-			case o.Row.Status == to:
-				return o.Order, nil
-			}
-			if err := o.move(ctx, tx, to); err != nil {
+	return hook.Answer(ctx, s.db.ForStore(ctx), Once("order."+strings.ToLower(to.String()), orderID,
+		func(c *hook.Change) (*storefrontv1.Order, error) {
+			o, err := lockOrder(c, orderID)
+			if err != nil {
 				return nil, err
 			}
-			shown = o.Order
-			return shown, nil
-		}, hook.EventData(func() (uuid.UUID, proto.Message) { return orderID, shown }))
+			if o.Row.Status != to {
+				err = o.move(c, to)
+			}
+			return o.Order, err
+		}))
 }
 
 // move changes the order's status, after updateTotals has changed the totals of its customer and payment link. It refuses
 // with order_transition_invalid if orderMoves does not allow the change.
-func (o lockedOrder) move(ctx context.Context, tx *ent.Tx, to order.Status) error {
+func (o lockedOrder) move(c *hook.Change, to order.Status) error {
 	move := orderMoves[to]
 	if !slices.Contains(move.from, o.Row.Status) {
 		return apierr.New(apierr.OrderTransition, fmt.Sprintf("The order is %s and cannot become %s.", o.Row.Status, to))
 	}
 	if move.updateTotals != nil {
-		if err := move.updateTotals(ctx, tx, o); err != nil {
+		if err := move.updateTotals(c, o); err != nil {
 			return fmt.Errorf("move the order: %w", err)
 		}
 	}
-	u := tx.Order.UpdateOne(o.Row).SetStatus(to)
+	u := c.Tx.Order.UpdateOne(o.Row).SetStatus(to)
 	if to == order.StatusPAID {
-		at := hook.Time(ctx, o.Row.ID)
+		at := c.Time(o.Row.ID)
 		u.SetPaidAt(at)
 		o.Order.PaidAt = apijson.Timestamp(at)
 	}
 	o.Order.Status = storefrontv1.Order_Status(storefrontv1.Order_Status_value[to.String()])
-	if err := u.Exec(ctx); err != nil {
+	if err := u.Exec(c); err != nil {
 		return fmt.Errorf("move the order: %w", err)
 	}
 	return nil
 }
 
 // lockOrder locks an order, its customer and its payment link, in this sequence.
-func (s *Shop) lockOrder(ctx context.Context, tx *ent.Tx, t tenant.Store, id uuid.UUID) (lockedOrder, error) {
-	var o lockedOrder
-	var err error
-	o.LockedOrder, err = resource.LockOrder(ctx, tx, t, id, s.db.RowLock(resource.LockedRows))
+func lockOrder(c *hook.Change, id uuid.UUID) (o lockedOrder, err error) {
+	o.LockedOrder, err = resource.LockOrder(c, c.Tx, c.Store, id, c.DB.RowLock(resource.LockedRows))
 	switch {
 	case errors.Is(err, resource.ErrNotFound):
 		return o, orderNotFound()
 	case err != nil:
 		return o, err
 	}
-	if err := hook.MarkLocked(ctx, o.Row, o.Buyer); err != nil || o.Row.PaymentLinkID == nil {
+	if err := c.MarkLocked(o.Row, o.Buyer); err != nil || o.Row.PaymentLinkID == nil {
 		return o, err
 	}
-	if o.link, err = s.lockPaymentLink(ctx, tx, t, *o.Row.PaymentLinkID); err != nil {
+	if o.link, err = lockPaymentLink(c, o.Row.PaymentLinkID.String()); err != nil {
 		return o, fmt.Errorf("read the order's payment link: %w", err)
 	}
 	// Use the code and the title of the locked row, because another transaction may have changed the link between LockOrder

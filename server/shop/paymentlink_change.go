@@ -1,12 +1,12 @@
 package shop
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
 	"google.golang.org/protobuf/proto"
 
 	"go.storefront.example/ent/hook"
@@ -17,31 +17,32 @@ import (
 	"go.storefront.example/gen/ent/paymentlink"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/validate"
 )
 
-func (p *problems) newPaymentLink(in *storefrontv1.CreatePaymentLinkRequest) (Change[ent.PaymentLink], error) {
+func (p *problems) newPaymentLink(in *storefrontv1.CreatePaymentLinkRequest) (Named[ent.PaymentLink], error) {
 	if in.GetPricing() == 0 {
 		p.Invalid("pricing", "must be FIXED or OPEN")
 	}
-	return p.paymentLinkChange(in)
+	return p.paymentLinkFields(in)
 }
 
-func (p *problems) paymentLinkChange(in proto.Message) (Change[ent.PaymentLink], error) {
-	c := ChangeOf(&p.Problems, resource.PaymentLinkFields, in, "")
+func (p *problems) paymentLinkFields(in proto.Message) (Named[ent.PaymentLink], error) {
+	named := NamedOf(&p.Problems, resource.PaymentLinkFields, "", in)
 	// Refuse a date that cannot be read, or is out of range, with payment_link_expiry_invalid in place of validation_failed.
 	p.Recode("expiresAt", apierr.PaymentLinkExpiryInvalid)
-	return c, p.Err()
+	return named, p.Err()
 }
 
-// linkAfter returns row with the values of the change c. If c switches the pricing to OPEN and does not name amount,
-// linkAfter clears amount, because an OPEN link has none. In the same way it clears minAmount if c switches to FIXED.
-func linkAfter(c Change[ent.PaymentLink], row *ent.PaymentLink) ent.PaymentLink {
-	next := c.Applied(row)
+// linkAfter returns row with the values of the named fields. If the pricing becomes OPEN and amount is not named, linkAfter clears
+// amount, because an OPEN link has none. In the same way it clears minAmount if the pricing becomes FIXED.
+func linkAfter(named Named[ent.PaymentLink], row *ent.PaymentLink) ent.PaymentLink {
+	next := named.Applied(row)
 	switch {
 	case next.Pricing == row.Pricing:
-	case next.Pricing == paymentlink.PricingOPEN && !c.Has("amount"):
+	case next.Pricing == paymentlink.PricingOPEN && !named.Has("amount"):
 		next.Amount = nil
-	case next.Pricing == paymentlink.PricingFIXED && !c.Has("min_amount"):
+	case next.Pricing == paymentlink.PricingFIXED && !named.Has("min_amount"):
 		next.MinAmount = nil
 	}
 	return next
@@ -80,7 +81,7 @@ func (s *Shop) CreatePaymentLink(
 	if err := s.checkPaymentLinksOpen(t); err != nil {
 		return nil, err
 	}
-	c, err := newProblems(ctx).newPaymentLink(in)
+	named, err := newProblems(ctx).newPaymentLink(in)
 	if err != nil {
 		return nil, err
 	}
@@ -88,31 +89,25 @@ func (s *Shop) CreatePaymentLink(
 	if err != nil {
 		return nil, err
 	}
-	var row *ent.PaymentLink
-	err = hook.Change(ctx, s.db.ForStore(ctx), func(ctx context.Context, tx *ent.Tx) error {
-		now := hook.Time(ctx)
-		next := c.Values
+	return hook.Answer(ctx, s.db.ForStore(ctx), func(c *hook.Change) (*storefrontv1.PaymentLink, error) {
+		now, next := c.Time(), named.Values
 		if err := checkLink(&ent.PaymentLink{}, &next, now); err != nil {
-			return err
+			return nil, err
 		}
 		// Ten letters are 50 random bits. If another link has this code, the unique index makes the transaction fail, and
 		// the transaction runs again with another code.
 		short := strings.ToLower(code(10))
-		create := tx.PaymentLink.Create().SetID(id.At(now)).SetStoreID(t.ID).
+		create := c.Tx.PaymentLink.Create().SetID(id.At(now)).SetStoreID(t.ID).
 			SetCode(short).SetURL(address + "/pay/" + short).SetCreatedAt(now).SetUpdatedAt(now)
 		if err := resource.PaymentLinkFields.Fill(create.Mutation(), &next); err != nil {
-			return fmt.Errorf("create payment link: %w", err)
+			return nil, fmt.Errorf("create payment link: %w", err)
 		}
-		row, err = create.Save(ctx)
+		row, err := create.Save(c)
 		if err != nil {
-			return fmt.Errorf("create payment link: %w", err)
+			return nil, fmt.Errorf("create payment link: %w", err)
 		}
-		return nil
+		return resource.PaymentLink(row, t.Currency, now), nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return resource.PaymentLink(row, t.Currency, s.db.Now()), nil
 }
 
 // UpdatePaymentLink changes the named fields of a payment link.
@@ -122,13 +117,20 @@ func (s *Shop) CreatePaymentLink(
 func (s *Shop) UpdatePaymentLink(
 	ctx context.Context, in *storefrontv1.UpdatePaymentLinkRequest,
 ) (*storefrontv1.PaymentLink, error) {
-	c, err := newProblems(ctx).paymentLinkChange(in)
+	named, err := newProblems(ctx).paymentLinkFields(in)
 	if err != nil {
 		return nil, err
 	}
-	return s.changePaymentLink(ctx, in.GetId(), func(ctx context.Context, row *ent.PaymentLink) (ent.PaymentLink, error) {
-		next := linkAfter(c, row)
-		return next, checkLink(row, &next, hook.Time(ctx))
+	return hook.Answer(ctx, s.db.ForStore(ctx), func(c *hook.Change) (*storefrontv1.PaymentLink, error) {
+		row, err := lockPaymentLink(c, in.GetId())
+		if err != nil {
+			return nil, err
+		}
+		next := linkAfter(named, row)
+		if err := checkLink(row, &next, c.Time()); err != nil {
+			return nil, err
+		}
+		return savePaymentLink(c, row, &next)
 	})
 }
 
@@ -136,44 +138,44 @@ func (s *Shop) UpdatePaymentLink(
 func (s *Shop) EnablePaymentLink(
 	ctx context.Context, in *storefrontv1.EnablePaymentLinkRequest,
 ) (*storefrontv1.PaymentLink, error) {
-	return s.changePaymentLink(ctx, in.GetId(), func(_ context.Context, row *ent.PaymentLink) (ent.PaymentLink, error) {
+	return hook.Answer(ctx, s.db.ForStore(ctx), func(c *hook.Change) (*storefrontv1.PaymentLink, error) {
+		row, err := lockPaymentLink(c, in.GetId())
+		if err != nil {
+			return nil, err
+		}
 		next := *row
 		next.DisabledAt = nil
-		return next, nil
+		return savePaymentLink(c, row, &next)
 	})
 }
 
 // DisablePaymentLink disables a link; a disabled link does not change. It refuses with payment_link_not_found.
 func (s *Shop) DisablePaymentLink(ctx context.Context, id string) (*storefrontv1.PaymentLink, error) {
-	return s.changePaymentLink(ctx, id, func(ctx context.Context, row *ent.PaymentLink) (ent.PaymentLink, error) {
-		next := *row
-		if next.DisabledAt == nil {
-			next.DisabledAt = new(hook.Time(ctx, row.ID))
+	return hook.Answer(ctx, s.db.ForStore(ctx), func(c *hook.Change) (*storefrontv1.PaymentLink, error) {
+		row, err := lockPaymentLink(c, id)
+		if err != nil {
+			return nil, err
 		}
-		return next, nil
+		next := *row
+		next.DisabledAt = cmp.Or(row.DisabledAt, new(c.Time(row.ID)))
+		return savePaymentLink(c, row, &next)
 	})
 }
 
-// changePaymentLink locks a link, calls change, which returns the changed link, and saves the fields that differ.
-func (s *Shop) changePaymentLink(
-	ctx context.Context, id string, change func(context.Context, *ent.PaymentLink) (ent.PaymentLink, error),
-) (*storefrontv1.PaymentLink, error) {
-	row, t, err := ChangeRow(ctx, s.db.ForStore(ctx), id, paymentLinkNotFound, s.lockPaymentLink,
-		func(ctx context.Context, _ *ent.Tx, _ tenant.Store, row *ent.PaymentLink) (*ent.PaymentLink, error) {
-			next, err := change(ctx, row)
-			if err != nil {
-				return nil, err
-			}
-			u := row.Update()
-			return Save(ctx, resource.PaymentLinkFields, row, &next, u.Mutation(), u)
-		})
+func lockPaymentLink(c *hook.Change, id string) (*ent.PaymentLink, error) {
+	parsed, ok := validate.ParseID(id)
+	if !ok {
+		return nil, paymentLinkNotFound()
+	}
+	row, err := hook.LockRow(c, c.Tx.PaymentLink.Query().Where(paymentlink.StoreID(c.Store.ID), paymentlink.ID(parsed)))
+	return row, apierr.RowError("payment link", err, paymentLinkNotFound)
+}
+
+// savePaymentLink saves the fields in which next differs from row, and returns the link.
+func savePaymentLink(c *hook.Change, row, next *ent.PaymentLink) (*storefrontv1.PaymentLink, error) {
+	row, err := Save(c, resource.PaymentLinkFields, row, next, row.Update())
 	if err != nil {
 		return nil, err
 	}
-	return resource.PaymentLink(row, t.Currency, s.db.Now()), nil
-}
-
-func (s *Shop) lockPaymentLink(ctx context.Context, tx *ent.Tx, t tenant.Store, id uuid.UUID) (*ent.PaymentLink, error) {
-	row, err := hook.LockRow(ctx, tx.PaymentLink.Query().Where(paymentlink.StoreID(t.ID), paymentlink.ID(id)))
-	return row, apierr.RowError("payment link", err, paymentLinkNotFound)
+	return resource.PaymentLink(row, c.Store.Currency, c.Time()), nil
 }

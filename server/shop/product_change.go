@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/google/uuid"
+	"google.golang.org/protobuf/proto"
 
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/id"
@@ -16,71 +16,81 @@ import (
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/validate"
 )
-
-func (p *problems) productChange(in *storefrontv1.UpdateProductRequest) (Change[ent.Product], error) {
-	c := ChangeOf(&p.Problems, resource.ProductFields, in, "")
-	return c, p.Err()
-}
 
 // UpdateProduct changes the named fields of a product.
 //
 // It refuses with validation_failed, product_not_found, compare_at_invalid,
 // product_type_unavailable or product_incomplete, in this order.
 func (s *Shop) UpdateProduct(ctx context.Context, in *storefrontv1.UpdateProductRequest) (*storefrontv1.Product, error) {
-	c, err := newProblems(ctx).productChange(in)
-	if err != nil {
-		return nil, err
-	}
-	return s.changeProduct(ctx, in.GetId(), c)
+	return s.updateProduct(ctx, in.GetId(), in)
 }
 
 // SetProductContent sets the fields of a product that callers cannot set, and changes the product as UpdateProduct does. It
 // refuses as UpdateProduct does.
 func (s *Shop) SetProductContent(ctx context.Context, in *adminv1.SetProductContentRequest) (*storefrontv1.Product, error) {
+	return s.updateProduct(ctx, in.GetProduct().GetId(), in.GetProduct(), in)
+}
+
+// updateProduct changes the fields of a product that one or more requests name.
+func (s *Shop) updateProduct(ctx context.Context, id string, in ...proto.Message) (*storefrontv1.Product, error) {
 	p := newProblems(ctx)
-	c := ChangeOf(&p.Problems, resource.ProductFields, in.GetProduct(), "")
-	c.Add(ChangeOf(&p.Problems, resource.ProductFields, in, ""))
+	named := NamedOf(&p.Problems, resource.ProductFields, "", in...)
 	if err := p.Err(); err != nil {
 		return nil, err
 	}
-	return s.changeProduct(ctx, in.GetProduct().GetId(), c)
+	return hook.Answer(ctx, s.db.ForStore(ctx), func(c *hook.Change) (*storefrontv1.Product, error) {
+		row, err := lockProduct(c, id)
+		if err != nil {
+			return nil, err
+		}
+		next := named.Applied(row)
+		if err := CheckProduct(c.Store, row, &next, named.Has("price_amount") || named.Has("compare_at_amount")); err != nil {
+			return nil, err
+		}
+		if row, err = SaveProduct(c, row, &next); err != nil {
+			return nil, err
+		}
+		return resource.Product(row, c.Store.Currency), nil
+	})
 }
 
-func (s *Shop) changeProduct(ctx context.Context, id string, c Change[ent.Product]) (*storefrontv1.Product, error) {
-	row, t, err := ChangeRow(ctx, s.db.ForStore(ctx), id, productNotFound, s.lockProduct,
-		func(ctx context.Context, _ *ent.Tx, t tenant.Store, row *ent.Product) (*ent.Product, error) {
-			next := c.Applied(row)
-			return SaveProduct(ctx, t, row, &next, c.Has("price_amount") || c.Has("compare_at_amount"))
-		})
-	if err != nil {
-		return nil, err
+func lockProduct(c *hook.Change, id string) (*ent.Product, error) {
+	parsed, ok := validate.ParseID(id)
+	if !ok {
+		return nil, productNotFound()
 	}
-	return resource.Product(row, t.Currency), nil
-}
-
-func (s *Shop) lockProduct(ctx context.Context, tx *ent.Tx, t tenant.Store, id uuid.UUID) (*ent.Product, error) {
-	row, err := hook.LockRow(ctx, tx.Product.Query().Where(product.StoreID(t.ID), product.ID(id)))
+	row, err := hook.LockRow(c, c.Tx.Product.Query().Where(product.StoreID(c.Store.ID), product.ID(parsed)))
 	return row, apierr.RowError("product", err, productNotFound)
 }
 
-// SaveProduct saves the fields in which next differs from row, in the transaction that has locked the product's row. priced
-// reports whether the change names priceAmount or compareAtAmount; only then are the two compared. It refuses with
-// compare_at_invalid, product_type_unavailable or product_incomplete.
-func SaveProduct(ctx context.Context, t tenant.Store, row, next *ent.Product, priced bool) (*ent.Product, error) {
+// CheckProduct refuses the change of a product from row to next with compare_at_invalid, product_type_unavailable or
+// product_incomplete. It compares priceAmount and compareAtAmount only if the change names one of them (priced is true).
+func CheckProduct(t tenant.Store, row, next *ent.Product, priced bool) error {
 	if priced {
 		if err := CheckCompareAt(next.PriceAmount, next.CompareAtAmount); err != nil {
-			return nil, err
+			return err
 		}
 	}
+	if isPublished(row, next) {
+		return checkPublishable(t, next)
+	}
+	return nil
+}
+
+// isPublished reports whether the change from row to next publishes the product.
+func isPublished(row, next *ent.Product) bool {
+	return next.Status == product.StatusPUBLISHED && row.Status != product.StatusPUBLISHED
+}
+
+// SaveProduct saves the fields in which next differs from row, whose change CheckProduct has accepted.
+func SaveProduct(c *hook.Change, row, next *ent.Product) (*ent.Product, error) {
 	u := row.Update().SetTitleFolded(resource.FoldCase(next.Title))
-	if next.Status == product.StatusPUBLISHED && row.Status != product.StatusPUBLISHED {
-		if err := checkPublishable(t, next); err != nil {
-			return nil, err
-		}
-		u.SetPublishedAt(hook.Time(ctx, row.ID))
+	if isPublished(row, next) {
+		u.SetPublishedAt(c.Time(row.ID))
 	}
-	return Save(ctx, resource.ProductFields, row, next, u.Mutation(), u)
+	return Save(c, resource.ProductFields, row, next, u)
 }
 
 // CheckCompareAt refuses a compare-at price that is not above the price.
@@ -124,47 +134,39 @@ func (s *Shop) CreateProduct(ctx context.Context, in *adminv1.CreateProductReque
 		return nil, err
 	}
 	p := newProblems(ctx)
-	c := ChangeOf(&p.Problems, resource.ProductFields, in, "")
+	named := NamedOf(&p.Problems, resource.ProductFields, "", in)
 	if err := p.Err(); err != nil {
 		return nil, err
 	}
-	next := c.Applied(&ent.Product{Type: product.Type(in.GetType().String()), Status: product.StatusDRAFT})
+	next := named.Applied(&ent.Product{Type: product.Type(in.GetType().String()), Status: product.StatusDRAFT})
 	address, err := s.storeAddress(ctx, t)
 	if err != nil {
 		return nil, err
 	}
-	var row *ent.Product
-	err = hook.Change(ctx, s.db.ForStore(ctx), func(ctx context.Context, tx *ent.Tx) error {
-		chosen, err := freeSlug(ctx, in.GetSlug(), next.Title, func(ctx context.Context, slug string) (bool, error) {
-			return tx.Product.Query().Where(product.StoreID(t.ID), product.Slug(slug)).Exist(ctx)
+	return hook.Answer(ctx, s.db.ForStore(ctx), func(c *hook.Change) (*storefrontv1.Product, error) {
+		chosen, err := freeSlug(c, in.GetSlug(), next.Title, func(ctx context.Context, slug string) (bool, error) {
+			return c.Tx.Product.Query().Where(product.StoreID(t.ID), product.Slug(slug)).Exist(ctx)
 		})
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if err := CheckCompareAt(next.PriceAmount, next.CompareAtAmount); err != nil {
-			return err
+		if err := CheckProduct(t, &ent.Product{}, &next, true); err != nil {
+			return nil, err
 		}
-		now := hook.Time(ctx)
-		create := tx.Product.Create().SetID(id.At(now)).SetStoreID(t.ID).SetType(next.Type).
+		now := c.Time()
+		create := c.Tx.Product.Create().SetID(id.At(now)).SetStoreID(t.ID).SetType(next.Type).
 			SetTitleFolded(resource.FoldCase(next.Title)).SetSlug(chosen).SetURL(address + "/products/" + chosen).
 			SetCreatedAt(now).SetUpdatedAt(now)
 		if err := resource.ProductFields.Fill(create.Mutation(), &next); err != nil {
-			return fmt.Errorf("create product: %w", err)
+			return nil, fmt.Errorf("create product: %w", err)
 		}
 		if next.Status == product.StatusPUBLISHED {
-			if err := checkPublishable(t, &next); err != nil {
-				return err
-			}
 			create.SetPublishedAt(now)
 		}
-		row, err = create.Save(ctx)
+		row, err := create.Save(c)
 		if err != nil {
-			return fmt.Errorf("create product: %w", err)
+			return nil, fmt.Errorf("create product: %w", err)
 		}
-		return nil
+		return resource.Product(row, t.Currency), nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return resource.Product(row, t.Currency), nil
 }

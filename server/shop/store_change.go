@@ -64,10 +64,10 @@ func (s *Shop) FindStore(ctx context.Context, name string) (tenant.Store, error)
 const maxNetworkRunes = 100
 
 // storeFields reads the fields that a request about a store names, and checks the social links.
-func (p *problems) storeFields(in proto.Message, country string) Change[ent.Store] {
-	c := ChangeOf(&p.Problems, resource.StoreFields, in, country)
-	for _, network := range slices.Sorted(maps.Keys(c.Values.SocialLinks)) {
-		address := c.Values.SocialLinks[network]
+func (p *problems) storeFields(in proto.Message, country string) Named[ent.Store] {
+	named := NamedOf(&p.Problems, resource.StoreFields, country, in)
+	for _, network := range slices.Sorted(maps.Keys(named.Values.SocialLinks)) {
+		address := named.Values.SocialLinks[network]
 		if !utf8.ValidString(network) || strings.ContainsFunc(network, unicode.IsControl) || invisible.HasLineEnd(network) ||
 			utf8.RuneCountInString(network) > maxNetworkRunes {
 			p.Invalid("socialLinks",
@@ -79,7 +79,7 @@ func (p *problems) storeFields(in proto.Message, country string) Change[ent.Stor
 			p.Invalid("socialLinks."+network, "must be a network's name and an http or https address")
 		}
 	}
-	return c
+	return named
 }
 
 // StoreURL returns the default address of a store: public with the slug appended.
@@ -138,40 +138,35 @@ func (s *Shop) createStore(ctx context.Context, actor tenant.Actor, id uuid.UUID
 	if createdAt == nil || !exportedCodes.MatchString(money+" "+country) {
 		money, country = p.Currency("currency", money), p.Country("country", country)
 	}
-	c, slug := p.storeFields(in, country), in.GetSlug()
+	named, slug := p.storeFields(in, country), in.GetSlug()
 	if err := p.Err(); err != nil {
 		return nil, err
 	}
-	next := c.Applied(&ent.Store{
+	next := named.Applied(&ent.Store{
 		URL: StoreURL(s.options.PublicURL, slug), Status: store.DefaultStatus, PaymentLinksOpen: store.DefaultPaymentLinksOpen,
 		SocialLinks: store.DefaultSocialLinks, UnavailableTypes: store.DefaultUnavailableTypes,
 	})
 	ctx = tenant.With(ctx, tenant.Store{ID: id, Slug: slug, Currency: money}, actor)
-	var row *ent.Store
-	err := hook.Change(ctx, s.db, func(ctx context.Context, tx *ent.Tx) error {
-		taken, err := tx.Store.Query().Where(store.Slug(slug)).Exist(ctx)
+	return hook.Answer(ctx, s.db, func(c *hook.Change) (*storefrontv1.Store, error) {
+		taken, err := c.Tx.Store.Query().Where(store.Slug(slug)).Exist(c)
 		if err != nil {
-			return fmt.Errorf("look for the slug: %w", err)
+			return nil, fmt.Errorf("look for the slug: %w", err)
 		}
 		if taken {
-			return apierr.New(apierr.SlugTaken, "The slug "+slug+" is taken; choose another.")
+			return nil, apierr.New(apierr.SlugTaken, "The slug "+slug+" is taken; choose another.")
 		}
-		now := hook.Time(ctx)
-		create := tx.Store.Create().SetID(id).SetSlug(slug).SetCurrency(money).SetCountry(country).
+		now := c.Time()
+		create := c.Tx.Store.Create().SetID(id).SetSlug(slug).SetCurrency(money).SetCountry(country).
 			SetCreatedAt(*cmp.Or(createdAt, &now)).SetUpdatedAt(now)
 		if err := resource.StoreFields.Fill(create.Mutation(), &next); err != nil {
-			return fmt.Errorf("create store: %w", err)
+			return nil, fmt.Errorf("create store: %w", err)
 		}
-		row, err = create.Save(ctx)
+		row, err := create.Save(c)
 		if err != nil {
-			return fmt.Errorf("create store: %w", err)
+			return nil, fmt.Errorf("create store: %w", err)
 		}
-		return nil
+		return resource.Store(row), nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return resource.Store(row), nil
 }
 
 // UpdateStore changes the named fields of the context's store. It refuses with validation_failed or phone_invalid, or with
@@ -182,25 +177,28 @@ func (s *Shop) UpdateStore(ctx context.Context, in *adminv1.UpdateStoreRequest) 
 		return nil, err
 	}
 	p := newProblems(ctx)
-	c := p.storeFields(in, t.Country)
+	named := p.storeFields(in, t.Country)
 	if err := p.Err(); err != nil {
 		return nil, err
 	}
-	notFound := func() error { return storeNotFound(t.Slug) }
-	row, _, err := ChangeRow(ctx, s.db, t.ID.String(), notFound,
-		func(ctx context.Context, tx *ent.Tx, _ tenant.Store, id uuid.UUID) (*ent.Store, error) {
-			row, err := hook.LockRow(ctx, tx.Store.Query().Where(store.ID(id)))
-			return row, apierr.RowError("store", err, notFound)
-		},
-		func(ctx context.Context, _ *ent.Tx, _ tenant.Store, row *ent.Store) (*ent.Store, error) {
-			u, next := row.Update(), c.Applied(row)
-			if row.DeleteAt != nil && next.Status != store.StatusClosed {
-				return nil, apierr.New(apierr.StoreBeingDeleted, "The store is to be deleted: restore it to open it, unless its grace is over.")
-			}
-			return Save(ctx, resource.StoreFields, row, &next, u.Mutation(), u)
-		})
-	if err != nil {
-		return nil, err
-	}
-	return resource.Store(row), nil
+	return hook.Answer(ctx, s.db, func(c *hook.Change) (*storefrontv1.Store, error) {
+		row, err := LockStore(c)
+		if err != nil {
+			return nil, err
+		}
+		next := named.Applied(row)
+		if row.DeleteAt != nil && next.Status != store.StatusClosed {
+			return nil, apierr.New(apierr.StoreBeingDeleted, "The store is to be deleted: restore it to open it, unless its grace is over.")
+		}
+		if row, err = Save(c, resource.StoreFields, row, &next, row.Update()); err != nil {
+			return nil, err
+		}
+		return resource.Store(row), nil
+	})
+}
+
+// LockStore locks the row of the change's store. It refuses with store_not_found.
+func LockStore(c *hook.Change) (*ent.Store, error) {
+	row, err := hook.LockRow(c, c.Tx.Store.Query().Where(store.ID(c.Store.ID)))
+	return row, apierr.RowError("store", err, func() error { return storeNotFound(c.Store.Slug) })
 }

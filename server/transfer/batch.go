@@ -1,7 +1,6 @@
 package transfer
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
@@ -67,20 +67,20 @@ func (b *batch[R]) base() *batch[R] { return b }
 // id or, with the option update, the row's slug or reference, which sort looks for in columns. A row that sort finds by slug
 // or reference gets the id that it has in the store. sort refuses a row whose id is in another store, and skips a row with
 // the id of an earlier row.
-func (b *batch[R]) sort(ctx context.Context, tx *ent.Tx, table string, columns ...string) (existing []row[R], err error) {
+func (b *batch[R]) sort(c *hook.Change, table string, columns ...string) (existing []row[R], err error) {
 	var names []string
 	for _, l := range b.rows {
 		for _, name := range l.names {
 			names = append(names, name.text)
 		}
 	}
-	stores, err := b.owners(ctx, tx, table, idsOf(b.rows))
+	stores, err := b.owners(c, table, idsOf(b.rows))
 	if err != nil {
 		return nil, err
 	}
 	b.held = map[string]uuid.UUID{}
 	for _, column := range columns {
-		if err := b.findHeld(ctx, tx, table, column, names, b.held); err != nil {
+		if err := b.findHeld(c, table, column, names, b.held); err != nil {
 			return nil, err
 		}
 	}
@@ -199,9 +199,9 @@ func (b *batch[R]) inStore(ids []uuid.UUID) func(*sql.Selector) {
 
 // owners returns the ids of stores. The keys of the map are those of the given ids that the table has; the value is the id
 // of the row's store.
-func (b *batch[R]) owners(ctx context.Context, tx *ent.Tx, table string, ids []uuid.UUID) (map[uuid.UUID]uuid.UUID, error) {
+func (b *batch[R]) owners(c *hook.Change, table string, ids []uuid.UUID) (map[uuid.UUID]uuid.UUID, error) {
 	stores := map[uuid.UUID]uuid.UUID{}
-	for r := range db.Rows(ctx, tx, "SELECT id, store_id FROM "+table+" WHERE id"+b.inList("$1"), listOf(ids)) {
+	for r := range db.Rows(c, c.Tx, "SELECT id, store_id FROM "+table+" WHERE id"+b.inList("$1"), listOf(ids)) {
 		var id, store uuid.UUID
 		if err := r.Scan(&id, &store); err != nil {
 			return nil, fmt.Errorf("look for ids of the %s: %w", table, err)
@@ -213,7 +213,7 @@ func (b *batch[R]) owners(ctx context.Context, tx *ent.Tx, table string, ids []u
 
 // findHeld looks in a column of the store's rows for the values in names. It adds each value that it finds to the map held,
 // with the id of the row.
-func (b *batch[R]) findHeld(ctx context.Context, tx *ent.Tx, table, column string, names []string,
+func (b *batch[R]) findHeld(c *hook.Change, table, column string, names []string,
 	held map[string]uuid.UUID) error {
 	if len(names) == 0 {
 		return nil
@@ -222,7 +222,7 @@ func (b *batch[R]) findHeld(ctx context.Context, tx *ent.Tx, table, column strin
 	// LATERAL makes PostgreSQL look up each value by an index. With one condition for all values it would read all rows of
 	// the store, because it has no statistics yet of a table that grows.
 	query := "SELECT v, id FROM " + values + " t CROSS JOIN " + db.ByDialect(b.db, "LATERAL (SELECT id FROM "+row+" LIMIT 1) r", row)
-	for r := range db.Rows(ctx, tx, query, listOf(names), b.t.ID) {
+	for r := range db.Rows(c, c.Tx, query, listOf(names), b.t.ID) {
 		var name string
 		var id uuid.UUID
 		if err := r.Scan(&name, &id); err != nil {

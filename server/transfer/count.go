@@ -2,7 +2,6 @@ package transfer
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 
 	"github.com/google/uuid"
@@ -20,7 +19,7 @@ import (
 // lockBuyers locks the store's customers whose orders the import inserts or changes. It sets b.buyers to these customers,
 // b.created to the customers that the import creates, and b.completed to the customers whose empty fields a new order fills.
 // It refuses a new order whose customer it can neither find nor create.
-func (b *orders) lockBuyers(ctx context.Context, tx *ent.Tx) error {
+func (b *orders) lockBuyers(c *hook.Change) error {
 	var ids []uuid.UUID
 	rows := make([]row[ent.Customer], len(b.fresh))
 	for i, l := range b.fresh {
@@ -30,7 +29,7 @@ func (b *orders) lockBuyers(ctx context.Context, tx *ent.Tx) error {
 	for _, o := range b.moved {
 		ids = append(ids, o.data.CustomerID)
 	}
-	existing, stores, err := b.lockPeople(ctx, tx, ids, rows)
+	existing, stores, err := b.lockPeople(c, ids, rows)
 	if err != nil {
 		return err
 	}
@@ -44,8 +43,8 @@ func (b *orders) lockBuyers(ctx context.Context, tx *ent.Tx) error {
 	match := b.options.GetMatchCustomers()
 	for i, l := range b.fresh {
 		buyer := &b.fresh[i].data.buyer
-		c := contactOf(buyer.id, &buyer.data)
-		m := all.Find(c, match)
+		contact := contactOf(buyer.id, &buyer.data)
+		m := all.Find(contact, match)
 		found := m.Person != Nobody && m.Field != "id" // the customer was found by e-mail or phone
 		switch store, ok := stores[buyer.id]; {
 		case buyer.id == uuid.Nil:
@@ -59,13 +58,13 @@ func (b *orders) lockBuyers(ctx context.Context, tx *ent.Tx) error {
 		case m.Owner != Nobody && (m.Person == Nobody || found && all.All[m.Person].Phone == 0):
 			b.refuse(l.index, "customer.phone", otherCustomers)
 		case m.Person == Nobody:
-			all.Add(c, i, i, "")
+			all.Add(contact, i, i, "")
 			b.created = append(b.created, *buyer)
 		case m.Person >= len(existing):
 			first := &b.created[m.Person-len(existing)]
 			if buyer.id = first.id; found {
 				first.data = shop.Completed(&first.data, &buyer.data)
-				all.Complete(m.Person, c, false)
+				all.Complete(m.Person, contact, false)
 			}
 		default:
 			buyer.id = existing[m.Person].ID
@@ -73,7 +72,7 @@ func (b *orders) lockBuyers(ctx context.Context, tx *ent.Tx) error {
 			if found {
 				known := cmp.Or(b.completed[buyer.id], existing[m.Person])
 				b.completed[buyer.id] = new(shop.Completed(known, &buyer.data))
-				all.Complete(m.Person, c, false)
+				all.Complete(m.Person, contact, false)
 			}
 		}
 	}
@@ -81,9 +80,9 @@ func (b *orders) lockBuyers(ctx context.Context, tx *ent.Tx) error {
 }
 
 // saveBuyers saves the customers of the map b.completed.
-func (b *orders) saveBuyers(ctx context.Context, tx *ent.Tx) error {
+func (b *orders) saveBuyers(c *hook.Change) error {
 	for id, next := range b.completed {
-		row, err := shop.CompleteCustomer(ctx, tx, b.buyers[id], next)
+		row, err := shop.CompleteCustomer(c, b.buyers[id], next)
 		if err != nil {
 			return fmt.Errorf("complete a customer: %w", err)
 		}
@@ -94,7 +93,7 @@ func (b *orders) saveBuyers(ctx context.Context, tx *ent.Tx) error {
 
 // lockLinks locks the payment links of the orders that are new or become paid. It refuses a new order with a link that the
 // store does not have.
-func (b *orders) lockLinks(ctx context.Context, tx *ent.Tx) error {
+func (b *orders) lockLinks(c *hook.Change) error {
 	var ids []uuid.UUID
 	for _, l := range b.paid {
 		if l.data.PaymentLinkID != nil {
@@ -110,7 +109,7 @@ func (b *orders) lockLinks(ctx context.Context, tx *ent.Tx) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	rows, err := hook.LockRows(ctx, tx.PaymentLink.Query().Where(b.inStore(ids)))
+	rows, err := hook.LockRows(c, c.Tx.PaymentLink.Query().Where(b.inStore(ids)))
 	if err != nil {
 		return fmt.Errorf("read the payment links: %w", err)
 	}
@@ -135,18 +134,18 @@ func (b *orders) lockLinks(ctx context.Context, tx *ent.Tx) error {
 // because the batch has only orders that are new or were not paid before.
 //
 // count refuses rows with which a customer's totalPaid or a link's paidAmount would pass validate.MaxAmount.
-func (b *orders) count(ctx context.Context, tx *ent.Tx) error {
-	now := hook.Time(ctx) // may be called now, because all rows are locked
+func (b *orders) count(c *hook.Change) error {
+	now := c.Time() // may be called now, because all rows are locked
 	counts := map[uuid.UUID]*ent.Customer{}
 	var ids []uuid.UUID
-	for id, c := range b.buyers {
-		counts[id], c.OrdersCount, c.TotalPaid = c, 0, 0
+	for id, buyer := range b.buyers {
+		counts[id], buyer.OrdersCount, buyer.TotalPaid = buyer, 0, 0
 		ids = append(ids, id)
 	}
 	for i := range b.created {
 		counts[b.created[i].id] = &b.created[i].data
 	}
-	if err := b.countExisting(ctx, tx, ids, counts); err != nil {
+	if err := b.countExisting(c, ids, counts); err != nil {
 		return err
 	}
 	for _, l := range b.paid {
@@ -162,10 +161,10 @@ func (b *orders) count(ctx context.Context, tx *ent.Tx) error {
 		if o.PaidAt == nil && wasPaid(o) {
 			o.PaidAt = &o.CreatedAt
 		}
-		if c := counts[l.data.buyer.id]; c != nil { // nil if the row was refused
-			c.OrdersCount++
+		if buyer := counts[l.data.buyer.id]; buyer != nil { // nil if the row was refused
+			buyer.OrdersCount++
 			if o.Status == order.StatusPAID {
-				b.pay(l.index, o.Amount, "customer's totalPaid", &c.TotalPaid)
+				b.pay(l.index, o.Amount, "customer's totalPaid", &buyer.TotalPaid)
 			}
 		}
 		b.countForLink(l.index, o)
@@ -202,14 +201,14 @@ func (b *orders) refusePast(index int, total string) {
 
 // countExisting sets, in the map counts, OrdersCount and TotalPaid of the customers with these ids. It counts only orders
 // that are already in the database.
-func (b *orders) countExisting(ctx context.Context, tx *ent.Tx, ids []uuid.UUID, counts map[uuid.UUID]*ent.Customer) error {
+func (b *orders) countExisting(c *hook.Change, ids []uuid.UUID, counts map[uuid.UUID]*ent.Customer) error {
 	const sums = "count(*) AS orders, coalesce(sum(CASE WHEN status = 'PAID' THEN amount END), 0) AS paid FROM orders " +
 		"WHERE store_id = $1 AND customer_id "
 	customerIDs := b.tableOf("uuid", "$2")
 	// LATERAL makes PostgreSQL find the orders of each customer by an index, in place of reading the whole table.
 	query := db.ByDialect(b.db, "SELECT v, r.orders, r.paid FROM "+customerIDs+" t CROSS JOIN LATERAL (SELECT "+sums+"= v) r",
 		"SELECT customer_id, "+sums+"IN "+customerIDs+" GROUP BY customer_id")
-	for row := range db.Rows(ctx, tx, query, b.t.ID, listOf(ids)) {
+	for row := range db.Rows(c, c.Tx, query, b.t.ID, listOf(ids)) {
 		var id uuid.UUID
 		var orders int32
 		var paid int64
@@ -223,17 +222,17 @@ func (b *orders) countExisting(ctx context.Context, tx *ent.Tx, ids []uuid.UUID,
 
 // storeCounters updates the counters of customers and payment links that the import did not create. storeCustomers inserts
 // new customers with their counters.
-func (b *orders) storeCounters(ctx context.Context, tx *ent.Tx) error {
-	for id, c := range b.buyers {
-		err := tx.Customer.Update().Where(customer.StoreID(b.t.ID),
-			customer.ID(id)).SetOrdersCount(c.OrdersCount).SetTotalPaid(c.TotalPaid).Exec(ctx)
+func (b *orders) storeCounters(c *hook.Change) error {
+	for id, buyer := range b.buyers {
+		err := c.Tx.Customer.Update().Where(customer.StoreID(b.t.ID),
+			customer.ID(id)).SetOrdersCount(buyer.OrdersCount).SetTotalPaid(buyer.TotalPaid).Exec(c)
 		if err != nil {
 			return fmt.Errorf("set a customer's counters: %w", err)
 		}
 	}
 	for id, link := range b.links {
-		err := tx.PaymentLink.UpdateOneID(id).Where(paymentlink.StoreID(b.t.ID)).SetPaidCount(link.PaidCount).
-			SetPaidAmount(link.PaidAmount).SetNillableLastPaidAt(link.LastPaidAt).Exec(ctx)
+		err := c.Tx.PaymentLink.UpdateOneID(id).Where(paymentlink.StoreID(b.t.ID)).SetPaidCount(link.PaidCount).
+			SetPaidAmount(link.PaidAmount).SetNillableLastPaidAt(link.LastPaidAt).Exec(c)
 		if err != nil {
 			return fmt.Errorf("count a payment link's payments: %w", err)
 		}

@@ -1,7 +1,6 @@
 package transfer
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"math"
@@ -62,8 +61,8 @@ func (p *problems) customer(prefix string, in interface {
 	return l
 }
 
-func (b *customers) plan(ctx context.Context, tx *ent.Tx) error {
-	existing, stores, err := b.lockPeople(ctx, tx, idsOf(b.rows), b.rows)
+func (b *customers) plan(c *hook.Change) error {
+	existing, stores, err := b.lockPeople(c, idsOf(b.rows), b.rows)
 	if err != nil {
 		return err
 	}
@@ -71,8 +70,8 @@ func (b *customers) plan(ctx context.Context, tx *ent.Tx) error {
 	b.fresh = nil
 	matches := b.options.GetMatchCustomers() || b.options.GetUpdate()
 	for _, l := range b.rows {
-		c := contactOf(l.id, &l.data)
-		m := all.Find(c, false)
+		contact := contactOf(l.id, &l.data)
+		m := all.Find(contact, false)
 		switch store, ok := stores[l.id]; {
 		case ok && store != b.t.ID:
 			b.refuse(l.index, "id", b.otherStoresID(l.id))
@@ -83,10 +82,10 @@ func (b *customers) plan(ctx context.Context, tx *ent.Tx) error {
 		case m.Owner != Nobody && (m.Person == Nobody || m.Field != "id" && !b.options.GetUpdate() && all.All[m.Person].Phone == 0):
 			b.refuse(l.index, "phone", otherCustomers)
 		case m.Person == Nobody:
-			all.Add(c, l.index, l.index, "")
+			all.Add(contact, l.index, l.index, "")
 			b.fresh = append(b.fresh, l)
 		case m.Person < len(existing): // a customer of the store; a larger index is that of a customer who is only in earlier rows
-			after, err := b.change(ctx, tx, l, existing[m.Person], m.Field == "id")
+			after, err := b.change(c, l, existing[m.Person], m.Field == "id")
 			if refused, err := b.refused(l.index, err); err != nil {
 				return err
 			} else if !refused && after != existing[m.Person] {
@@ -102,16 +101,19 @@ func (b *customers) plan(ctx context.Context, tx *ent.Tx) error {
 // change applies the row l to the store's customer r, and returns the changed customer. With the option update, values of
 // the row that are not empty replace the customer's. Without it, the row only fills the customer's empty fields, and only if
 // the customer was found by e-mail or phone (byID is false). An erased customer never changes.
-func (b *customers) change(ctx context.Context, tx *ent.Tx, l row[ent.Customer], r *ent.Customer, byID bool) (*ent.Customer, error) {
+func (b *customers) change(c *hook.Change, l row[ent.Customer], r *ent.Customer, byID bool) (*ent.Customer, error) {
 	switch {
 	case !b.options.GetUpdate() && byID, resource.IsForgotten(r):
 		return r, nil // a customer who was erased gets no data back from an old file
 	case !b.options.GetUpdate():
-		return shop.CompleteCustomer(ctx, tx, r, &l.data)
+		return shop.CompleteCustomer(c, r, &l.data)
 	}
 	next := *r
 	overwrite(resource.CustomerFields, &next, &l.data)
-	return shop.SaveCustomer(ctx, tx, r, &next)
+	if err := shop.CheckCustomer(c, r, &next); err != nil {
+		return nil, err
+	}
+	return shop.SaveCustomer(c, r, &next)
 }
 
 // otherCustomers is the message for an e-mail or a phone that another customer has.
@@ -119,7 +121,7 @@ const otherCustomers = "is another customer's"
 
 // lockPeople locks the store's customers who have one of ids, or the e-mail or phone of one of rows. existing has these
 // customers. stores has the ids of stores: for each of ids that a customer of any store has, the id of the customer's store.
-func (b *batch[R]) lockPeople(ctx context.Context, tx *ent.Tx, ids []uuid.UUID, rows []row[ent.Customer]) (
+func (b *batch[R]) lockPeople(c *hook.Change, ids []uuid.UUID, rows []row[ent.Customer]) (
 	existing []*ent.Customer, stores map[uuid.UUID]uuid.UUID, err error) {
 	var names []string
 	for _, l := range rows {
@@ -129,11 +131,11 @@ func (b *batch[R]) lockPeople(ctx context.Context, tx *ent.Tx, ids []uuid.UUID, 
 	}
 	held := map[string]uuid.UUID{}
 	for _, column := range []string{customer.FieldEmail, customer.FieldPhone} {
-		if err := b.findHeld(ctx, tx, customer.Table, column, names, held); err != nil {
+		if err := b.findHeld(c, customer.Table, column, names, held); err != nil {
 			return nil, nil, err
 		}
 	}
-	if stores, err = b.owners(ctx, tx, customer.Table, ids); err != nil {
+	if stores, err = b.owners(c, customer.Table, ids); err != nil {
 		return nil, nil, err
 	}
 	for id := range stores {
@@ -146,13 +148,13 @@ func (b *batch[R]) lockPeople(ctx context.Context, tx *ent.Tx, ids []uuid.UUID, 
 	}
 	// Lock only customers of this store: rows of other stores may be on other machines, and one statement can lock rows on
 	// one machine only.
-	existing, err = hook.LockRows(ctx, tx.Customer.Query().Where(b.inStore(ids)))
+	existing, err = hook.LockRows(c, c.Tx.Customer.Query().Where(b.inStore(ids)))
 	if err != nil {
 		return nil, nil, fmt.Errorf("read the customers: %w", err)
 	}
 	b.known = nil
-	for _, c := range existing {
-		b.known = append(b.known, new(*c)) // a copy, because an import of orders changes the counters of the rows in existing
+	for _, person := range existing {
+		b.known = append(b.known, new(*person)) // a copy, because an import of orders changes the counters of the rows in existing
 	}
 	return existing, stores, nil
 }
@@ -166,17 +168,17 @@ func peopleOf(rows []*ent.Customer) *People {
 	return p
 }
 
-func (b *customers) store(ctx context.Context, tx *ent.Tx) error {
-	return storeCustomers(ctx, tx, b.t.ID, b.fresh)
+func (b *customers) store(c *hook.Change) error {
+	return storeCustomers(c, b.t.ID, b.fresh)
 }
 
-func storeCustomers(ctx context.Context, tx *ent.Tx, store uuid.UUID, rows []row[ent.Customer]) error {
-	now := hook.Time(ctx)
+func storeCustomers(c *hook.Change, store uuid.UUID, rows []row[ent.Customer]) error {
+	now := c.Time()
 	creates := make([]*ent.CustomerCreate, len(rows))
 	for i, l := range rows {
 		r := l.data
 		setDefaultTime(&r.CreatedAt, now)
-		creates[i] = tx.Customer.Create().SetID(r.ID).SetStoreID(store).SetSearch(resource.CustomerSearch(r.Name, r.Email, r.Phone)).
+		creates[i] = c.Tx.Customer.Create().SetID(r.ID).SetStoreID(store).SetSearch(resource.CustomerSearch(r.Name, r.Email, r.Phone)).
 			SetOrdersCount(r.OrdersCount).SetTotalPaid(r.TotalPaid).SetCreatedAt(r.CreatedAt).SetUpdatedAt(now)
 		if err := resource.CustomerFields.Fill(creates[i].Mutation(), &r); err != nil {
 			return err
@@ -185,5 +187,5 @@ func storeCustomers(ctx context.Context, tx *ent.Tx, store uuid.UUID, rows []row
 			return err
 		}
 	}
-	return tx.Customer.CreateBulk(creates...).Exec(ctx)
+	return c.Tx.Customer.CreateBulk(creates...).Exec(c)
 }

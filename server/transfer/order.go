@@ -1,7 +1,6 @@
 package transfer
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"time"
@@ -108,14 +107,14 @@ func (p *problems) item(field string, position int32, item *storefrontv1.Order_I
 	return i
 }
 
-func (b *orders) plan(ctx context.Context, tx *ent.Tx) error {
+func (b *orders) plan(c *hook.Change) error {
 	b.moved, b.paid, b.moves = nil, nil, nil
-	existing, err := b.sort(ctx, tx, order.Table, order.FieldReference)
+	existing, err := b.sort(c, order.Table, order.FieldReference)
 	if err != nil {
 		return err
 	}
 	if b.options.GetUpdate() {
-		rows, err := hook.LockRows(ctx, tx.Order.Query().Where(b.inStore(idsOf(existing))))
+		rows, err := hook.LockRows(c, c.Tx.Order.Query().Where(b.inStore(idsOf(existing))))
 		if err != nil {
 			return fmt.Errorf("read the orders: %w", err)
 		}
@@ -128,12 +127,12 @@ func (b *orders) plan(ctx context.Context, tx *ent.Tx) error {
 	if len(b.fresh)+len(b.changed) == 0 {
 		return nil
 	}
-	steps := []func(context.Context, *ent.Tx) error{b.lockBuyers, b.lockLinks, b.freeItems, b.saveBuyers, b.saveMoves, b.count}
+	steps := []func(*hook.Change) error{b.lockBuyers, b.lockLinks, b.freeItems, b.saveBuyers, b.saveMoves, b.count}
 	if b.exported {
 		steps = steps[:5]
 	}
 	for _, step := range steps {
-		if err := step(ctx, tx); err != nil {
+		if err := step(c); err != nil {
 			return err
 		}
 	}
@@ -174,18 +173,18 @@ func (b *orders) move(l row[orderRow], o *ent.Order) (*ent.Order, error) {
 }
 
 // saveMoves saves the planned changes of status.
-func (b *orders) saveMoves(ctx context.Context, tx *ent.Tx) error {
+func (b *orders) saveMoves(c *hook.Change) error {
 	for _, m := range b.moves {
 		for _, status := range m.steps {
-			u := tx.Order.UpdateOne(m.order).SetStatus(status)
+			u := c.Tx.Order.UpdateOne(m.order).SetStatus(status)
 			if status == order.StatusPAID {
-				at := hook.Time(ctx, m.order.ID)
+				at := c.Time(m.order.ID)
 				if m.paidAt != nil {
 					at = *m.paidAt
 				}
 				u.SetPaidAt(at)
 			}
-			saved, err := u.Save(ctx)
+			saved, err := u.Save(c)
 			if err != nil {
 				return fmt.Errorf("move an order: %w", err)
 			}
@@ -196,14 +195,14 @@ func (b *orders) saveMoves(ctx context.Context, tx *ent.Tx) error {
 }
 
 // freeItems refuses a new order if the id of one of its items belongs to another item, in the database or in the batch.
-func (b *orders) freeItems(ctx context.Context, tx *ent.Tx) error {
+func (b *orders) freeItems(c *hook.Change) error {
 	var ids []uuid.UUID
 	for _, l := range b.fresh {
 		for _, item := range l.data.items {
 			ids = append(ids, item.ID)
 		}
 	}
-	used, err := b.owners(ctx, tx, orderitem.Table, ids)
+	used, err := b.owners(c, orderitem.Table, ids)
 	if err != nil {
 		return err
 	}
@@ -224,22 +223,22 @@ const itemsAtOnce = 2000
 
 // store inserts new customers and the orders with their items. Unless the rows are from an export, it also updates the
 // counters.
-func (b *orders) store(ctx context.Context, tx *ent.Tx) error {
-	now := hook.Time(ctx)
+func (b *orders) store(c *hook.Change) error {
+	now := c.Time()
 	creates := make([]*ent.OrderCreate, len(b.fresh))
 	var items []*ent.OrderItemCreate
 	for i, l := range b.fresh {
 		o := l.data.order
 		// Set updatedAt to now, the time of the events that this import writes, so that events of later changes get later
 		// times.
-		creates[i] = tx.Order.Create().SetID(o.ID).SetStoreID(b.t.ID).SetReference(o.Reference).SetStatus(o.Status).SetAmount(o.Amount).
+		creates[i] = c.Tx.Order.Create().SetID(o.ID).SetStoreID(b.t.ID).SetReference(o.Reference).SetStatus(o.Status).SetAmount(o.Amount).
 			SetPlatformFeePercent(o.PlatformFeePercent).SetCustomerID(l.data.buyer.id).SetNillablePaymentLinkID(o.PaymentLinkID).
 			SetNillableNote(o.Note).SetNillablePaidAt(o.PaidAt).SetCreatedAt(o.CreatedAt).SetUpdatedAt(now)
 		if err := fillPlain(creates[i].Mutation(), &storefrontv1.Order{}, &o); err != nil {
 			return err
 		}
 		for _, item := range l.data.items {
-			items = append(items, tx.OrderItem.Create().SetID(item.ID).SetStoreID(b.t.ID).SetOrderID(o.ID).SetPosition(item.Position).
+			items = append(items, c.Tx.OrderItem.Create().SetID(item.ID).SetStoreID(b.t.ID).SetOrderID(o.ID).SetPosition(item.Position).
 				SetProductID(item.ProductID).SetType(item.Type).SetTitle(item.Title).SetUnitAmount(item.UnitAmount).
 				SetQuantity(item.Quantity))
 			if err := fillPlain(items[len(items)-1].Mutation(), &storefrontv1.Order_Item{}, &item); err != nil {
@@ -247,19 +246,19 @@ func (b *orders) store(ctx context.Context, tx *ent.Tx) error {
 			}
 		}
 	}
-	if err := storeCustomers(ctx, tx, b.t.ID, b.created); err != nil {
+	if err := storeCustomers(c, b.t.ID, b.created); err != nil {
 		return err
 	}
-	if err := tx.Order.CreateBulk(creates...).Exec(ctx); err != nil {
+	if err := c.Tx.Order.CreateBulk(creates...).Exec(c); err != nil {
 		return err
 	}
 	for chunk := range slices.Chunk(items, itemsAtOnce) {
-		if err := tx.OrderItem.CreateBulk(chunk...).Exec(ctx); err != nil {
+		if err := c.Tx.OrderItem.CreateBulk(chunk...).Exec(c); err != nil {
 			return err
 		}
 	}
 	if b.exported {
 		return nil
 	}
-	return b.storeCounters(ctx, tx)
+	return b.storeCounters(c)
 }

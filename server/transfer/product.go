@@ -2,7 +2,6 @@ package transfer
 
 import (
 	"cmp"
-	"context"
 	"encoding/base32"
 	"fmt"
 	"strings"
@@ -84,18 +83,18 @@ func (b *products) read(p *problems, in *storefrontv1.Product) row[productRow] {
 	return l
 }
 
-func (b *products) plan(ctx context.Context, tx *ent.Tx) error {
-	existing, err := b.sort(ctx, tx, product.Table, product.FieldSlug)
+func (b *products) plan(c *hook.Change) error {
+	existing, err := b.sort(c, product.Table, product.FieldSlug)
 	if err != nil {
 		return err
 	}
 	if b.options.GetUpdate() {
-		rows, err := hook.LockRows(ctx, tx.Product.Query().Where(b.inStore(idsOf(existing))))
+		rows, err := hook.LockRows(c, c.Tx.Product.Query().Where(b.inStore(idsOf(existing))))
 		if err != nil {
 			return fmt.Errorf("read the products: %w", err)
 		}
 		if err = update(&b.batch, existing, rows, func(r *ent.Product) uuid.UUID { return r.ID },
-			func(l row[productRow], r *ent.Product) (*ent.Product, error) { return b.change(ctx, &l.data, r) }); err != nil {
+			func(l row[productRow], r *ent.Product) (*ent.Product, error) { return b.change(c, &l.data, r) }); err != nil {
 			return err
 		}
 	}
@@ -108,14 +107,14 @@ func (b *products) plan(ctx context.Context, tx *ent.Tx) error {
 		}
 	}
 	b.claim("is another product's")
-	return b.slugs(ctx, tx)
+	return b.slugs(c)
 }
 
 // change overwrites a product of the store (from) with the values of the product's row (to), and returns the saved product.
 // Values that are empty in the row change nothing, with two exceptions: an empty price sets the price to zero unless the
 // option keep_price is set, and an empty compare-at price clears the product's compare-at price if the option
 // clear_compare_at is set.
-func (b *products) change(ctx context.Context, to *productRow, from *ent.Product) (*ent.Product, error) {
+func (b *products) change(c *hook.Change, to *productRow, from *ent.Product) (*ent.Product, error) {
 	next := *from
 	overwrite(resource.ProductFields, &next, &to.Product)
 	if next.PriceAmount = to.PriceAmount; b.options.GetKeepPrice() {
@@ -127,20 +126,23 @@ func (b *products) change(ctx context.Context, to *productRow, from *ent.Product
 	if !to.statusGiven {
 		next.Status = from.Status
 	}
-	return shop.SaveProduct(ctx, b.t, from, &next, true)
+	if err := shop.CheckProduct(b.t, from, &next, true); err != nil {
+		return nil, err
+	}
+	return shop.SaveProduct(c, from, &next)
 }
 
 // slugs makes a slug for each new row without a slug, and an address for each new row without an address. The slug is made
 // from the title. If the title gives no slug, or another product has it, slugs uses one that ends with characters of the
 // product's id. If another product has this one too, slugs refuses the row.
-func (b *products) slugs(ctx context.Context, tx *ent.Tx) error {
+func (b *products) slugs(c *hook.Change) error {
 	var slugs []string
 	for _, l := range b.fresh {
 		if l.data.Slug == "" {
 			slugs = append(slugs, l.data.slugs[:]...)
 		}
 	}
-	if err := b.findHeld(ctx, tx, product.Table, product.FieldSlug, slugs, b.held); err != nil {
+	if err := b.findHeld(c, product.Table, product.FieldSlug, slugs, b.held); err != nil {
 		return err
 	}
 	for i := range b.fresh {
@@ -176,8 +178,8 @@ func SlugsOf(title string, id uuid.UUID) [2]string {
 	return slugs
 }
 
-func (b *products) store(ctx context.Context, tx *ent.Tx) error {
-	now := hook.Time(ctx)
+func (b *products) store(c *hook.Change) error {
+	now := c.Time()
 	creates := make([]*ent.ProductCreate, len(b.fresh))
 	for i, l := range b.fresh {
 		r := l.data.Product
@@ -190,7 +192,7 @@ func (b *products) store(ctx context.Context, tx *ent.Tx) error {
 		if r.ContentReady, ok = b.contentReady[l.index]; !ok {
 			r.ContentReady = r.PublishedAt != nil
 		}
-		creates[i] = tx.Product.Create().SetID(r.ID).SetStoreID(b.t.ID).SetTitleFolded(resource.FoldCase(r.Title)).SetSlug(r.Slug).
+		creates[i] = c.Tx.Product.Create().SetID(r.ID).SetStoreID(b.t.ID).SetTitleFolded(resource.FoldCase(r.Title)).SetSlug(r.Slug).
 			SetType(r.Type).SetURL(r.URL).SetNillablePublishedAt(r.PublishedAt).SetCreatedAt(r.CreatedAt).SetUpdatedAt(r.UpdatedAt)
 		if err := resource.ProductFields.Fill(creates[i].Mutation(), &r); err != nil {
 			return err
@@ -199,5 +201,5 @@ func (b *products) store(ctx context.Context, tx *ent.Tx) error {
 			return err
 		}
 	}
-	return tx.Product.CreateBulk(creates...).Exec(ctx)
+	return c.Tx.Product.CreateBulk(creates...).Exec(c)
 }

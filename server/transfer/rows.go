@@ -21,7 +21,6 @@ import (
 	"go.storefront.example/ent/apijson"
 	"go.storefront.example/ent/erase"
 	"go.storefront.example/ent/hook"
-	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/activityentry"
 	"go.storefront.example/gen/ent/event"
 	"go.storefront.example/gen/ent/paymentlink"
@@ -173,23 +172,23 @@ func (b *verbatim[M]) read(p *problems, in M) row[[]any] {
 	return l
 }
 
-func (b *verbatim[M]) plan(ctx context.Context, tx *ent.Tx) error {
-	_, err := b.sort(ctx, tx, b.table)
+func (b *verbatim[M]) plan(c *hook.Change) error {
+	_, err := b.sort(c, b.table)
 	b.fresh = slices.DeleteFunc(b.fresh, func(l row[[]any]) bool { return l.data == nil })
 	return err
 }
 
-func (b *verbatim[M]) store(ctx context.Context, tx *ent.Tx) error {
+func (b *verbatim[M]) store(c *hook.Change) error {
 	insert := sql.Dialect(b.db.Dialect()).Insert(b.table).Columns(slices.Concat([]string{"id", "store_id"}, b.columns,
 		b.plainColumns())...)
 	for _, l := range b.fresh {
 		insert.Values(append([]any{l.id, b.t.ID}, l.data...)...)
 	}
 	query, args := insert.Query()
-	if _, err := tx.ExecContext(ctx, query, args...); err != nil {
+	if _, err := c.Tx.ExecContext(c, query, args...); err != nil {
 		return err
 	}
-	return erase.RestartForgettings(ctx, tx, b.t.ID) // the rows may contain data of a customer who was erased
+	return erase.RestartForgettings(c, b.t.ID) // the rows may contain data of a customer who was erased
 }
 
 // requiredTime reads a date-time, and refuses the row if there is none.

@@ -1,7 +1,6 @@
 package transfer
 
 import (
-	"context"
 	"encoding/hex"
 	"fmt"
 	"time"
@@ -40,11 +39,11 @@ func (b *webhookRows) read(p *problems, in *adminv1.ExportedWebhook) row[*ent.We
 	return l
 }
 
-func (b *webhookRows) plan(ctx context.Context, tx *ent.Tx) error {
-	if _, err := b.sort(ctx, tx, webhook.Table); err != nil {
+func (b *webhookRows) plan(c *hook.Change) error {
+	if _, err := b.sort(c, webhook.Table); err != nil {
 		return err
 	}
-	count, err := tx.Webhook.Query().Where(webhook.StoreID(b.t.ID)).Count(ctx)
+	count, err := c.Tx.Webhook.Query().Where(webhook.StoreID(b.t.ID)).Count(c)
 	if err != nil {
 		return fmt.Errorf("count webhooks: %w", err)
 	}
@@ -56,16 +55,16 @@ func (b *webhookRows) plan(ctx context.Context, tx *ent.Tx) error {
 	return nil
 }
 
-func (b *webhookRows) store(ctx context.Context, tx *ent.Tx) error {
+func (b *webhookRows) store(c *hook.Change) error {
 	creates := make([]*ent.WebhookCreate, len(b.fresh))
 	for i, l := range b.fresh {
 		r := l.data
-		creates[i] = tx.Webhook.Create().SetID(r.ID).SetStoreID(b.t.ID).SetURL(r.URL).SetDescription(r.Description).
+		creates[i] = c.Tx.Webhook.Create().SetID(r.ID).SetStoreID(b.t.ID).SetURL(r.URL).SetDescription(r.Description).
 			SetEvents(r.Events).SetSecret(r.Secret).SetSecretKey(r.SecretKey).SetEnabled(r.Enabled).SetNillableDisabledAt(r.DisabledAt).
 			SetDisabledAutomatically(r.DisabledAutomatically).SetNillableFailingSince(r.FailingSince).
 			SetCreatedAt(r.CreatedAt).SetUpdatedAt(r.UpdatedAt)
 	}
-	return tx.Webhook.CreateBulk(creates...).Exec(ctx)
+	return c.Tx.Webhook.CreateBulk(creates...).Exec(c)
 }
 
 // keyRows is a batch of an export's API keys. The export has only the keys' fingerprints, which suffice to recognise the keys.
@@ -93,8 +92,8 @@ func (b *keyRows) read(p *problems, in *adminv1.ExportedKey) row[*ent.ApiKey] {
 // fingerprintBytes is the length of a fingerprint, a SHA-256.
 const fingerprintBytes = 32
 
-func (b *keyRows) plan(ctx context.Context, tx *ent.Tx) error {
-	if _, err := b.sort(ctx, tx, apikey.Table); err != nil {
+func (b *keyRows) plan(c *hook.Change) error {
+	if _, err := b.sort(c, apikey.Table); err != nil {
 		return err
 	}
 	fingerprints := make([][]byte, len(b.fresh))
@@ -102,7 +101,7 @@ func (b *keyRows) plan(ctx context.Context, tx *ent.Tx) error {
 		fingerprints[i] = l.data.Fingerprint
 	}
 	// Look in all stores: two keys must not have the same fingerprint, even if they are of different stores.
-	others, err := tx.ApiKey.Query().Where(apikey.FingerprintIn(fingerprints...)).All(ctx)
+	others, err := c.Tx.ApiKey.Query().Where(apikey.FingerprintIn(fingerprints...)).All(c)
 	if err != nil {
 		return fmt.Errorf("look for fingerprints: %w", err)
 	}
@@ -110,8 +109,8 @@ func (b *keyRows) plan(ctx context.Context, tx *ent.Tx) error {
 	for _, other := range others {
 		taken[string(other.Fingerprint)] = true
 	}
-	now := hook.Time(ctx)
-	active, err := shop.ActiveKeys(ctx, tx, b.t.ID, now)
+	now := c.Time()
+	active, err := shop.ActiveKeys(c, now)
 	if err != nil {
 		return err
 	}
@@ -130,15 +129,15 @@ func (b *keyRows) plan(ctx context.Context, tx *ent.Tx) error {
 	return nil
 }
 
-func (b *keyRows) store(ctx context.Context, tx *ent.Tx) error {
+func (b *keyRows) store(c *hook.Change) error {
 	creates := make([]*ent.ApiKeyCreate, len(b.fresh))
 	for i, l := range b.fresh {
 		r := l.data
-		creates[i] = tx.ApiKey.Create().SetID(r.ID).SetStoreID(b.t.ID).SetName(r.Name).SetFingerprint(r.Fingerprint).SetHint(r.Hint).
+		creates[i] = c.Tx.ApiKey.Create().SetID(r.ID).SetStoreID(b.t.ID).SetName(r.Name).SetFingerprint(r.Fingerprint).SetHint(r.Hint).
 			SetScopes(r.Scopes).SetNillableExpiresAt(r.ExpiresAt).SetNillableRevokedAt(r.RevokedAt).SetNillableLastUsedAt(r.LastUsedAt).
 			SetCreatedAt(r.CreatedAt)
 	}
-	err := tx.ApiKey.CreateBulk(creates...).Exec(ctx)
+	err := c.Tx.ApiKey.CreateBulk(creates...).Exec(c)
 	if db.IsUnique(err) { // another transaction has just stored a key with one of these fingerprints
 		return apierr.Invalid("A key of the export is a key here already.", apijson.Field{Name: "fingerprint", Message: "is another key's"})
 	}

@@ -30,7 +30,6 @@ import (
 	"go.storefront.example/ent/notice"
 	"go.storefront.example/ent/resource"
 	"go.storefront.example/ent/tenant"
-	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/store"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/apierr"
@@ -92,8 +91,8 @@ func (m *Importer) Finish(ctx context.Context, in *adminv1.FinishImportRequest) 
 			Message: "must be products, customers, orders or export"})
 	}
 	stored, changed, skipped := in.GetStored(), in.GetChanged(), in.GetSkipped()
-	return &adminv1.FinishImportResponse{}, hook.WithTx(ctx, m.db, func(ctx context.Context, tx *ent.Tx) error {
-		_, err := notice.Write(ctx, m.db, tx, hook.Time(ctx), notice.Notice{Type: notice.ImportFinished, StoreID: t.ID,
+	return &adminv1.FinishImportResponse{}, hook.Run(ctx, m.db, func(c *hook.Change) error {
+		_, err := notice.Write(c, m.db, c.Tx, c.Time(), notice.Notice{Type: notice.ImportFinished, StoreID: t.ID,
 			Text: fmt.Sprintf("The import of %s is finished: %s stored, %s changed, %s left as they were.", name,
 				humanize.Comma(int64(stored)), humanize.Comma(int64(changed)), humanize.Comma(int64(skipped))),
 			About: map[string]any{"kind": in.GetKind(), "stored": stored, "changed": changed, "skipped": skipped}})
@@ -109,9 +108,9 @@ type kind[M, R any] interface {
 	read(p *problems, in M) row[R]
 	// plan locks and changes the store's rows that the batch changes. It refuses the batch's rows that conflict with the
 	// store's rows.
-	plan(ctx context.Context, tx *ent.Tx) error
+	plan(c *hook.Change) error
 	// store inserts the rows that the store lacks, and updates the counters that depend on the batch.
-	store(ctx context.Context, tx *ent.Tx) error
+	store(c *hook.Change) error
 }
 
 // errNothing rolls back a transaction that is to store nothing.
@@ -148,46 +147,46 @@ func load[M, R any](ctx context.Context, m *Importer, name string, messages []M,
 	if !options.GetEvents() {
 		recorded = append(recorded, hook.WithoutEvents)
 	}
-	err := hook.Change(ctx, m.db, func(ctx context.Context, tx *ent.Tx) error {
+	err := hook.Run(ctx, m.db, func(c *hook.Change) error {
 		b.refusals, b.changed, b.known = b.refusals[:unread], nil, nil
-		if err := m.applySetting(ctx, tx, lookupSetting); err != nil {
+		if err := m.applySetting(c, lookupSetting); err != nil {
 			return err
 		}
 		if !options.GetDryRun() {
-			if err := m.applySetting(ctx, tx, oneImport); err != nil {
+			if err := m.applySetting(c, oneImport); err != nil {
 				return err
 			}
 		}
 		// The import changes the store's updatedAt and adds a journal entry about the store, so it locks the store's row, before
 		// all other rows. This also makes imports into one store run one after the other.
-		s, err := hook.LockRow(ctx, tx.Store.Query().Where(store.ID(t.ID)))
+		s, err := hook.LockRow(c, c.Tx.Store.Query().Where(store.ID(t.ID)))
 		if err != nil {
 			return fmt.Errorf("read store: %w", err)
 		}
 		b.url = strings.TrimSuffix(s.URL, "/")
-		if err := k.plan(ctx, tx); err != nil {
+		if err := k.plan(c); err != nil {
 			return err
 		}
 		if len(b.fresh)+len(b.changed) == 0 || options.GetDryRun() || len(b.refusals) > 0 {
 			return errNothing
 		}
-		if err := m.applySetting(ctx, tx, storeSetting); err != nil {
+		if err := m.applySetting(c, storeSetting); err != nil {
 			return err
 		}
-		if err := k.store(ctx, tx); err != nil {
+		if err := k.store(c); err != nil {
 			return fmt.Errorf("store %s: %w", name, err)
 		}
 		if len(b.fresh) == 0 || b.exported {
 			return nil
 		}
-		if err := s.Update().SetUpdatedAt(hook.Time(ctx, s.ID)).Exec(ctx); err != nil {
+		if err := s.Update().SetUpdatedAt(c.Time(s.ID)).Exec(c); err != nil {
 			return fmt.Errorf("update store: %w", err)
 		}
 		if importID == uuid.Nil {
-			hook.Record(ctx, "store.imported", "store", t.ID, hook.FieldChange{Field: name, To: int64(len(b.fresh))})
+			c.Record("store.imported", "store", t.ID, hook.FieldChange{Field: name, To: int64(len(b.fresh))})
 			return nil
 		}
-		hook.RecordPart(ctx, importID, "store.imported", "store", t.ID, name, int64(len(b.fresh)))
+		c.RecordPart(importID, "store.imported", "store", t.ID, name, int64(len(b.fresh)))
 		return nil
 	}, recorded...)
 	if err != nil && !errors.Is(err, errNothing) {
@@ -232,11 +231,11 @@ const (
 )
 
 // applySetting applies lookupSetting, storeSetting or oneImport if the database is PostgreSQL.
-func (m *Importer) applySetting(ctx context.Context, tx *ent.Tx, setting string) error {
+func (m *Importer) applySetting(c *hook.Change, setting string) error {
 	if m.db.Dialect() != dialect.Postgres {
 		return nil
 	}
-	if _, err := tx.ExecContext(ctx, setting); err != nil {
+	if _, err := c.Tx.ExecContext(c, setting); err != nil {
 		return fmt.Errorf("settle how a batch is stored: %w", err)
 	}
 	return nil

@@ -5,13 +5,10 @@ import (
 
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 
-	"github.com/google/uuid"
-
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/queue"
 	"go.storefront.example/ent/resource"
 	"go.storefront.example/ent/seal"
-	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/webhook"
 	"go.storefront.example/server/apierr"
@@ -25,35 +22,39 @@ import (
 // with webhook_not_found, validation_failed or webhook_url_invalid.
 func (w *Webhooks) UpdateWebhook(ctx context.Context, in *adminv1.UpdateWebhookRequest) (*ent.Webhook, error) {
 	p := &validate.Problems{}
-	c := shop.ChangeOf(p, resource.WebhookFields, in, "")
-	if c.Has("events") {
-		c.Values.Events = eventTypes(p, "events", c.Values.Events)
+	named := shop.NamedOf(p, resource.WebhookFields, "", in)
+	if named.Has("events") {
+		named.Values.Events = eventTypes(p, "events", named.Values.Events)
 	}
 	if err := p.Err(); err != nil {
 		return nil, err
 	}
-	c.Values.URL = egress.EscapeURL(c.Values.URL)
-	return w.changeWebhook(ctx, in.GetId(), func(ctx context.Context, _ *ent.Tx, row *ent.Webhook) (*ent.Webhook, error) {
-		next := c.Applied(row)
+	named.Values.URL = egress.EscapeURL(named.Values.URL)
+	return hook.Answer(ctx, w.db, func(c *hook.Change) (*ent.Webhook, error) {
+		row, err := lockWebhook(c, in.GetId())
+		if err != nil {
+			return nil, err
+		}
+		next := named.Applied(row)
 		if next.URL != row.URL {
 			if err := w.checkTarget(next.URL); err != nil {
 				return nil, err
 			}
 		}
-		u := row.Update()
-		return shop.Save(ctx, resource.WebhookFields, row, &next, u.Mutation(), u)
+		return shop.Save(c, resource.WebhookFields, row, &next, row.Update())
 	})
 }
 
 // EnableWebhook enables a webhook and forgets its failures. The webhook receives the events that happen after the commit. If
 // it is already enabled, nothing changes. It refuses with webhook_not_found.
 func (w *Webhooks) EnableWebhook(ctx context.Context, id string) (*ent.Webhook, error) {
-	return w.changeWebhook(ctx, id, func(ctx context.Context, _ *ent.Tx, row *ent.Webhook) (*ent.Webhook, error) {
-		if row.Enabled {
-			return row, nil
+	return hook.Answer(ctx, w.db, func(c *hook.Change) (*ent.Webhook, error) {
+		row, err := lockWebhook(c, id)
+		if err != nil || row.Enabled {
+			return row, err
 		}
 		return row.Update().SetEnabled(true).ClearDisabledAt().SetDisabledAutomatically(false).ClearFailingSince().
-			SetNoticeLevel(0).Save(ctx)
+			SetNoticeLevel(0).Save(c)
 	})
 }
 
@@ -61,27 +62,32 @@ func (w *Webhooks) EnableWebhook(ctx context.Context, id string) (*ent.Webhook, 
 // deliveries except those that a worker is attempting (queue.Cancel). If it is already disabled, nothing changes. It refuses
 // with webhook_not_found.
 func (w *Webhooks) DisableWebhook(ctx context.Context, id string) (*ent.Webhook, error) {
-	return w.changeWebhook(ctx, id, func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (*ent.Webhook, error) {
-		if !row.Enabled {
-			return row, nil
+	return hook.Answer(ctx, w.db, func(c *hook.Change) (*ent.Webhook, error) {
+		row, err := lockWebhook(c, id)
+		if err != nil || !row.Enabled {
+			return row, err
 		}
-		row, err := row.Update().SetEnabled(false).SetDisabledAt(hook.Time(ctx, row.ID)).SetDisabledAutomatically(false).
-			ClearFailingSince().SetNoticeLevel(0).Save(ctx)
+		row, err = row.Update().SetEnabled(false).SetDisabledAt(c.Time(row.ID)).SetDisabledAutomatically(false).
+			ClearFailingSince().SetNoticeLevel(0).Save(c)
 		if err != nil {
 			return nil, err
 		}
-		return row, queue.Cancel(ctx, tx, row.StoreID, row.ID)
+		return row, queue.Cancel(c, row.StoreID, row.ID)
 	})
 }
 
 // DeleteWebhook deletes a webhook and returns it as it was. It cancels deliveries as DisableWebhook does. Finished
 // deliveries can be read until the retention ends. It refuses with webhook_not_found.
 func (w *Webhooks) DeleteWebhook(ctx context.Context, id string) (*ent.Webhook, error) {
-	return w.changeWebhook(ctx, id, func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (*ent.Webhook, error) {
-		if err := tx.Webhook.DeleteOne(row).Where(webhook.StoreID(row.StoreID)).Exec(ctx); err != nil {
+	return hook.Answer(ctx, w.db, func(c *hook.Change) (*ent.Webhook, error) {
+		row, err := lockWebhook(c, id)
+		if err != nil {
 			return nil, err
 		}
-		return row, queue.Cancel(ctx, tx, row.StoreID, row.ID)
+		if err := c.Tx.Webhook.DeleteOne(row).Where(webhook.StoreID(row.StoreID)).Exec(c); err != nil {
+			return nil, err
+		}
+		return row, queue.Cancel(c, row.StoreID, row.ID)
 	})
 }
 
@@ -104,34 +110,37 @@ func (w *Webhooks) ReplaceSecret(ctx context.Context, id string) (SecretWebhook,
 }
 
 func (w *Webhooks) rotateSecret(ctx context.Context, id string, ring *seal.Keyring) (SecretWebhook, error) {
-	secret := signature.NewSecret()
-	row, err := w.changeWebhook(ctx, id, func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (*ent.Webhook, error) {
-		if err := shop.ClaimIdempotencyKey(ctx, w.db, tx, row.StoreID, "webhook.rotate"); err != nil {
-			return nil, err
+	return hook.Answer(ctx, w.db, func(c *hook.Change) (made SecretWebhook, err error) {
+		row, err := lockWebhook(c, id)
+		if err != nil {
+			return made, err
 		}
+		if err := shop.ClaimIdempotencyKey(c, "webhook.rotate"); err != nil {
+			return made, err
+		}
+		secret := signature.NewSecret()
 		sealed, key := ring.Seal(secret, row.ID[:])
-		hook.Record(ctx, "webhook.secret_rotated", "webhook", row.ID)
-		return row.Update().SetSecret(sealed).SetSecretKey(key).SetUpdatedAt(hook.Time(ctx, row.ID)).Save(ctx)
+		c.Record("webhook.secret_rotated", "webhook", row.ID)
+		row, err = row.Update().SetSecret(sealed).SetSecretKey(key).SetUpdatedAt(c.Time(row.ID)).Save(c)
+		return SecretWebhook{row, secret}, err
 	})
-	if err != nil {
-		return SecretWebhook{}, err
+}
+
+// lockWebhook locks the row of the store's webhook with this id. It refuses with webhook_not_found.
+func lockWebhook(c *hook.Change, id string) (*ent.Webhook, error) {
+	parsed, ok := validate.ParseID(id)
+	if !ok {
+		return nil, webhookNotFound()
 	}
-	return SecretWebhook{row, secret}, nil
-}
-
-// changeWebhook locks the store's webhook with this id and runs change in the same transaction. It refuses with
-// webhook_not_found and as change does.
-func (w *Webhooks) changeWebhook(
-	ctx context.Context, id string, change func(context.Context, *ent.Tx, *ent.Webhook) (*ent.Webhook, error),
-) (*ent.Webhook, error) {
-	row, _, err := shop.ChangeRow(ctx, w.db, id, webhookNotFound, lockWebhook,
-		func(ctx context.Context, tx *ent.Tx, _ tenant.Store, row *ent.Webhook) (*ent.Webhook, error) {
-			return change(ctx, tx, row)
-		})
-	return row, err
-}
-
-func lockWebhook(ctx context.Context, tx *ent.Tx, t tenant.Store, id uuid.UUID) (*ent.Webhook, error) {
-	row, err := hook.LockRow(ctx, tx.Webhook.Query().Where(webhook.StoreID(t.ID), webhook.ID(id)))
+	row, err := hook.LockRow(c, c.Tx.Webhook.Query().Where(webhook.StoreID(c.Store.ID), webhook.ID(parsed)))
 	return row, apierr.RowError("webhook", err, webhookNotFound)
+}
+
+// lockEnabled locks as lockWebhook does, and refuses with webhook_disabled too.
+func lockEnabled(c *hook.Change, id string) (*ent.Webhook, error) {
+	row, err := lockWebhook(c, id)
+	if err == nil && !row.Enabled {
+		err = webhookDisabled()
+	}
+	return row, err
 }

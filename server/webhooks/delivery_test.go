@@ -1,7 +1,6 @@
 package webhooks_test
 
 import (
-	"context"
 	"strings"
 	"sync"
 	"testing"
@@ -14,7 +13,6 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/queue"
-	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/event"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
@@ -155,8 +153,8 @@ func TestResendOfADeliveryRefusals(t *testing.T) {
 		}},
 		{"its event is kept no longer", apierr.EventExpired, func(b bench) string {
 			first := b.ended(b.hook())
-			require.NoError(b.T, hook.WithTx(b.Ctx, b.DB, func(ctx context.Context, tx *ent.Tx) error {
-				_, err := tx.Event.Delete().Where(event.ID(first.EventID)).Exec(ctx)
+			require.NoError(b.T, hook.Run(b.Ctx, b.DB, func(c *hook.Change) error {
+				_, err := c.Tx.Event.Delete().Where(event.ID(first.EventID)).Exec(c)
 				return err
 			}))
 			shown, err := b.GetDelivery(b.Ctx, first.ID.String())

@@ -38,25 +38,25 @@ func (w *Webhooks) ResendDelivery(ctx context.Context, deliveryID string) (queue
 		return w.sendNow(ctx, first)
 	}
 	webhookID := first.WebhookID.String()
-	again, err := w.deliver(ctx, webhookID, func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (uuid.UUID, string, error) {
+	again, err := w.deliver(ctx, webhookID, func(c *hook.Change, row *ent.Webhook) (uuid.UUID, string, error) {
 		// deliver has locked the webhook's row, so no other transaction creates a delivery to this webhook between this
 		// search and the insert.
-		waiting, err := queue.FindPending(ctx, tx, w.db, t.ID, row.ID, first.EventID)
+		waiting, err := queue.FindPending(c, t.ID, row.ID, first.EventID)
 		if err == nil {
 			return uuid.Nil, "", deliveryPending(waiting.ID)
 		}
 		if !errors.Is(err, queue.ErrNoDelivery) {
 			return uuid.Nil, "", err
 		}
-		exists, err := tx.Event.Query().Where(event.ID(first.EventID), event.StoreID(t.ID),
-			event.PayloadNEQ([]byte(hook.Forgotten))).Exist(ctx)
+		exists, err := c.Tx.Event.Query().Where(event.ID(first.EventID), event.StoreID(t.ID),
+			event.PayloadNEQ([]byte(hook.Forgotten))).Exist(c)
 		if err != nil {
 			return uuid.Nil, "", fmt.Errorf("read event: %w", err)
 		}
 		if !exists {
 			return uuid.Nil, "", apierr.New(apierr.EventExpired, "The delivery's event is kept no longer and cannot be sent again.")
 		}
-		recordResend(ctx, first)
+		recordResend(c, first)
 		return first.EventID, first.EventType, nil
 	})
 	if apierr.Is(err, apierr.WebhookNotFound) {
@@ -66,8 +66,8 @@ func (w *Webhooks) ResendDelivery(ctx context.Context, deliveryID string) (queue
 }
 
 // recordResend journals that somebody sends a delivery again.
-func recordResend(ctx context.Context, e queue.Entry) {
-	hook.Record(ctx, "delivery.resent", "delivery", e.ID, hook.FieldChange{Field: "eventType", To: e.EventType},
+func recordResend(c *hook.Change, e queue.Entry) {
+	c.Record("delivery.resent", "delivery", e.ID, hook.FieldChange{Field: "eventType", To: e.EventType},
 		hook.FieldChange{Field: "webhookId", To: e.WebhookID.String()})
 }
 
@@ -79,20 +79,18 @@ func deliveryPending(deliveryID uuid.UUID) error {
 
 // sendNow makes the next attempt of a pending delivery due now.
 func (w *Webhooks) sendNow(ctx context.Context, waiting queue.Entry) (queue.Entry, error) {
-	err := hook.WithTx(ctx, w.db, func(ctx context.Context, tx *ent.Tx) error {
-		if err := queue.SendNow(ctx, tx, w.db, waiting); err != nil {
-			return err
+	entry, err := hook.Answer(ctx, w.db, func(c *hook.Change) (queue.Entry, error) {
+		if err := queue.SendNow(c, waiting); err != nil {
+			return queue.Entry{}, err
 		}
-		recordResend(ctx, waiting)
-		var err error
-		waiting, err = queue.FindEntry(ctx, w.db, tx, waiting.ID)
-		return err
+		recordResend(c, waiting)
+		return queue.FindEntry(c, c.DB, c.Tx, waiting.ID)
 	})
 	if err != nil {
 		return queue.Entry{}, err
 	}
 	w.db.Announce()
-	return waiting, nil
+	return entry, nil
 }
 
 // maxSentNow is how many deliveries one SendWaiting makes due at most.
@@ -102,14 +100,16 @@ const maxSentNow = 20 * queue.SendBatch
 // returns the number of these deliveries. It refuses with webhook_not_found or webhook_disabled.
 func (w *Webhooks) SendWaiting(ctx context.Context, webhookID string) (sent int, err error) {
 	for batch := queue.SendBatch; batch == queue.SendBatch && sent < maxSentNow; sent += batch {
-		_, err := w.changeWebhook(ctx, webhookID, func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (_ *ent.Webhook, err error) {
-			if !row.Enabled {
-				return nil, webhookDisabled()
+		batch, err = hook.Answer(ctx, w.db, func(c *hook.Change) (int, error) {
+			row, err := lockEnabled(c, webhookID)
+			if err != nil {
+				return 0, err
 			}
-			if batch, err = queue.SendWaiting(ctx, tx, w.db, row.StoreID, row.ID); batch > 0 {
-				hook.Record(ctx, "webhook.waiting_sent", "webhook", row.ID, hook.FieldChange{Field: "deliveries", To: int64(batch)})
+			made, err := queue.SendWaiting(c, row.StoreID, row.ID)
+			if made > 0 {
+				c.Record("webhook.waiting_sent", "webhook", row.ID, hook.FieldChange{Field: "deliveries", To: int64(made)})
 			}
-			return row, err
+			return made, err
 		})
 		if err != nil {
 			return sent, err
@@ -122,25 +122,24 @@ func (w *Webhooks) SendWaiting(ctx context.Context, webhookID string) (sent int,
 // deliver locks a webhook, calls chooseEvent, and adds a delivery of the chosen event to the webhook. It refuses with
 // webhook_not_found or webhook_disabled, and returns an error of chooseEvent unchanged.
 func (w *Webhooks) deliver(ctx context.Context, webhookID string,
-	chooseEvent func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (eventID uuid.UUID, eventType string, err error),
+	chooseEvent func(c *hook.Change, row *ent.Webhook) (eventID uuid.UUID, eventType string, err error),
 ) (queue.Entry, error) {
-	var entry queue.Entry
-	_, err := w.changeWebhook(ctx, webhookID, func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (*ent.Webhook, error) {
-		if !row.Enabled {
-			return nil, webhookDisabled()
-		}
-		eventID, eventType, err := chooseEvent(ctx, tx, row)
+	entry, err := hook.Answer(ctx, w.db, func(c *hook.Change) (queue.Entry, error) {
+		row, err := lockEnabled(c, webhookID)
 		if err != nil {
-			return nil, err
+			return queue.Entry{}, err
+		}
+		eventID, eventType, err := chooseEvent(c, row)
+		if err != nil {
+			return queue.Entry{}, err
 		}
 		added := fanout.Delivery{
-			ID: id.At(hook.Time(ctx)), StoreID: row.StoreID, WebhookID: row.ID, EventID: eventID, EventType: eventType, Epoch: row.Epoch,
+			ID: id.At(c.Time()), StoreID: row.StoreID, WebhookID: row.ID, EventID: eventID, EventType: eventType, Epoch: row.Epoch,
 		}
-		if _, err := fanout.Add(ctx, w.db, tx, hook.Time(ctx), []fanout.Delivery{added}); err != nil {
-			return nil, fmt.Errorf("add a delivery: %w", err)
+		if _, err := fanout.Add(c, c.DB, c.Tx, c.Time(), []fanout.Delivery{added}); err != nil {
+			return queue.Entry{}, fmt.Errorf("add a delivery: %w", err)
 		}
-		entry, err = queue.FindEntry(ctx, w.db, tx, added.ID)
-		return row, err
+		return queue.FindEntry(c, c.DB, c.Tx, added.ID)
 	})
 	if err != nil {
 		return queue.Entry{}, err
@@ -157,17 +156,14 @@ func (w *Webhooks) deliver(ctx context.Context, webhookID string,
 // continues. It refuses with webhook_not_found or webhook_disabled.
 func (w *Webhooks) ResendSince(ctx context.Context, webhookID string, since time.Time) (queue.Resend, error) {
 	since = wholeMilliseconds(since)
-	var job queue.Resend
-	_, err := w.changeWebhook(ctx, webhookID, func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (*ent.Webhook, error) {
-		if !row.Enabled {
-			return nil, webhookDisabled()
+	return hook.Answer(ctx, w.db, func(c *hook.Change) (queue.Resend, error) {
+		row, err := lockEnabled(c, webhookID)
+		if err != nil {
+			return queue.Resend{}, err
 		}
-		hook.Record(ctx, "webhook.resent", "webhook", row.ID, hook.FieldChange{Field: "sinceAt", To: since})
-		var err error
-		job, err = queue.OrderResend(ctx, tx, row.StoreID, row.ID, since)
-		return row, err
+		c.Record("webhook.resent", "webhook", row.ID, hook.FieldChange{Field: "sinceAt", To: since})
+		return queue.OrderResend(c, row.StoreID, row.ID, since)
 	})
-	return job, err
 }
 
 // ContinueResend does the next step of a resend job, for a bounded number of events, and returns the job's progress.

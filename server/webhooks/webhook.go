@@ -7,13 +7,11 @@ import (
 	"slices"
 	"strings"
 
-	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/seal"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
-	"go.storefront.example/gen/ent/store"
 	"go.storefront.example/gen/ent/webhook"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/shop"
@@ -68,37 +66,30 @@ func (w *Webhooks) CreateWebhook(ctx context.Context, d Registration) (SecretWeb
 	if err != nil {
 		return SecretWebhook{}, err
 	}
-	secret := signature.NewSecret()
-	var row *ent.Webhook
-	err = hook.Change(ctx, w.db, func(ctx context.Context, tx *ent.Tx) error {
-		if err := shop.ClaimIdempotencyKey(ctx, w.db, tx, t.ID, "webhook.create"); err != nil {
-			return err
+	return hook.Answer(ctx, w.db, func(c *hook.Change) (made SecretWebhook, err error) {
+		if err := shop.ClaimIdempotencyKey(c, "webhook.create"); err != nil {
+			return made, err
 		}
-		// Lock the store's row, so that two transactions cannot both create the fifth webhook.
-		if _, err := db.Lock(w.db, tx.Store.Query().Where(store.ID(t.ID))).Only(ctx); err != nil {
-			return fmt.Errorf("read store: %w", err)
+		if _, err := shop.LockStore(c); err != nil { // so that two transactions cannot both create the fifth webhook
+			return made, err
 		}
-		count, err := tx.Webhook.Query().Where(webhook.StoreID(t.ID)).Count(ctx)
+		count, err := c.Tx.Webhook.Query().Where(webhook.StoreID(t.ID)).Count(c)
 		if err != nil {
-			return fmt.Errorf("count webhooks: %w", err)
+			return made, fmt.Errorf("count webhooks: %w", err)
 		}
 		if count >= Max {
-			return apierr.New(apierr.WebhookLimit, fmt.Sprintf("The store has %d webhooks, which is the limit; delete one first.", count))
+			return made, apierr.New(apierr.WebhookLimit, fmt.Sprintf("The store has %d webhooks, which is the limit; delete one first.", count))
 		}
-		now := hook.Time(ctx)
+		now, secret := c.Time(), signature.NewSecret()
 		webhookID := id.At(now)
 		sealed, key := ring.Seal(secret, webhookID[:])
-		row, err = tx.Webhook.Create().SetID(webhookID).SetStoreID(t.ID).SetURL(d.URL).SetDescription(description).SetEvents(events).
-			SetSecret(sealed).SetSecretKey(key).SetCreatedAt(now).SetUpdatedAt(now).Save(ctx)
+		row, err := c.Tx.Webhook.Create().SetID(webhookID).SetStoreID(t.ID).SetURL(d.URL).SetDescription(description).SetEvents(events).
+			SetSecret(sealed).SetSecretKey(key).SetCreatedAt(now).SetUpdatedAt(now).Save(c)
 		if err != nil {
-			return fmt.Errorf("create webhook: %w", err)
+			return made, fmt.Errorf("create webhook: %w", err)
 		}
-		return nil
+		return SecretWebhook{row, secret}, nil
 	})
-	if err != nil {
-		return SecretWebhook{}, err
-	}
-	return SecretWebhook{row, secret}, nil
 }
 
 // CheckImported checks a webhook that an adminv1.ExportedWebhook describes. It refuses values that a webhook made by

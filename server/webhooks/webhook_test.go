@@ -209,8 +209,8 @@ func TestWebhookChanges(t *testing.T) {
 
 		// EnableWebhook forgets the failures of a webhook that was disabled.
 		since := d.Now().Add(-time.Hour)
-		require.NoError(t, hook.WithTx(b.Ctx, d, func(ctx context.Context, tx *ent.Tx) error {
-			return tx.Webhook.UpdateOneID(w.ID).SetFailingSince(since).Exec(ctx)
+		require.NoError(t, hook.Run(b.Ctx, d, func(c *hook.Change) error {
+			return c.Tx.Webhook.UpdateOneID(w.ID).SetFailingSince(since).Exec(c)
 		}))
 		again, err := b.EnableWebhook(b.Ctx, id)
 		require.NoError(t, err)
@@ -221,11 +221,11 @@ func TestWebhookChanges(t *testing.T) {
 		require.NotNil(t, disabled.DisabledAt)
 		require.False(t, disabled.DisabledAutomatically)
 		require.Nil(t, disabled.FailingSince)
-		require.NoError(t, hook.WithTx(b.Ctx, d, func(ctx context.Context, tx *ent.Tx) error {
-			if err := hook.MarkLocked(ctx, tx.Webhook.GetX(ctx, w.ID)); err != nil {
+		require.NoError(t, hook.Run(b.Ctx, d, func(c *hook.Change) error {
+			if err := c.MarkLocked(c.Tx.Webhook.GetX(c, w.ID)); err != nil {
 				return err
 			}
-			return tx.Webhook.UpdateOneID(w.ID).SetDisabledAutomatically(true).SetFailingSince(since).Exec(ctx)
+			return c.Tx.Webhook.UpdateOneID(w.ID).SetDisabledAutomatically(true).SetFailingSince(since).Exec(c)
 		}))
 		enabled, err := b.EnableWebhook(b.Ctx, id)
 		require.NoError(t, err)
@@ -296,8 +296,8 @@ func TestDisablingAndDeletingCancelWhatWaits(t *testing.T) {
 			ping, err := b.PingWebhook(b.Ctx, w.ID.String())
 			require.NoError(t, err)
 			gone := errors.New("the transaction fails")
-			require.ErrorIs(t, hook.WithTx(b.Ctx, d, func(ctx context.Context, tx *ent.Tx) error {
-				return errors.Join(queue.Cancel(ctx, tx, ping.StoreID, w.ID), gone)
+			require.ErrorIs(t, hook.Run(b.Ctx, d, func(c *hook.Change) error {
+				return errors.Join(queue.Cancel(c, ping.StoreID, w.ID), gone)
 			}), gone)
 			shown, err := b.GetDelivery(b.Ctx, ping.ID.String())
 			require.NoError(t, err)

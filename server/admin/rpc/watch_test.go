@@ -157,9 +157,9 @@ func (b *bench) event(ago time.Duration) string {
 	ctx, err := b.operator.WithStore(b.Context(), "s")
 	require.NoError(b, err)
 	t, _, _ := tenant.From(ctx)
-	require.NoError(b, hook.WithTx(ctx, b.db, func(ctx context.Context, tx *ent.Tx) error {
-		return tx.Event.Create().SetID(eventID).SetStoreID(t.ID).SetType(hook.Ping).SetCreatedAt(at).
-			SetPayload(hook.PingEnvelope(eventID, at, t.ID, t.Slug, "late")).Exec(ctx)
+	require.NoError(b, hook.Run(ctx, b.db, func(c *hook.Change) error {
+		return c.Tx.Event.Create().SetID(eventID).SetStoreID(t.ID).SetType(hook.Ping).SetCreatedAt(at).
+			SetPayload(hook.PingEnvelope(eventID, at, t.ID, t.Slug, "late")).Exec(c)
 	}))
 	return eventID.String()
 }
@@ -173,13 +173,13 @@ func TestAWatchReadsABacklog(t *testing.T) {
 	ctx, err := b.operator.WithStore(t.Context(), "s")
 	require.NoError(t, err)
 	own, _, _ := tenant.From(ctx)
-	require.NoError(t, hook.WithTx(ctx, b.db, func(ctx context.Context, tx *ent.Tx) error {
+	require.NoError(t, hook.Run(ctx, b.db, func(c *hook.Change) error {
 		made := make([]*ent.EventCreate, count)
 		for i := range made {
 			at := start.AsTime().Add(time.Duration(i/50) * time.Millisecond)
-			made[i] = tx.Event.Create().SetID(id.At(at)).SetStoreID(own.ID).SetType(hook.Ping).SetCreatedAt(at).SetPayload([]byte(`{}`))
+			made[i] = c.Tx.Event.Create().SetID(id.At(at)).SetStoreID(own.ID).SetType(hook.Ping).SetCreatedAt(at).SetPayload([]byte(`{}`))
 		}
-		return tx.Event.CreateBulk(made...).Exec(ctx)
+		return c.Tx.Event.CreateBulk(made...).Exec(c)
 	}))
 	w := b.watch(&adminv1.WatchEventsRequest{Store: "s", Since: start})
 	seen := map[string]bool{}

@@ -118,20 +118,20 @@ type Link struct {
 // Create creates a link that signs a member in once. Only the secret's fingerprint is stored.
 func (s *Sessions) Create(ctx context.Context, l Link) (linkID uuid.UUID, secret string, expiresAt time.Time, err error) {
 	secret, fingerprint := newSecret()
-	err = hook.WithTx(ctx, s.db, func(ctx context.Context, tx *ent.Tx) error {
-		now := hook.Time(ctx)
+	err = hook.Run(ctx, s.db, func(c *hook.Change) error {
+		now := c.Time()
 		linkID, expiresAt = id.At(now), now.Add(l.Expiry)
 		// Links are created often enough that no worker needs to delete expired ones.
-		if _, err := tx.SignInLink.Delete().Where(s.db.IsPast(signinlink.FieldExpiresAt)).Exec(ctx); err != nil {
+		if _, err := c.Tx.SignInLink.Delete().Where(s.db.IsPast(signinlink.FieldExpiresAt)).Exec(c); err != nil {
 			return err
 		}
-		if _, err := tx.Session.Delete().Where(s.db.IsPast(session.FieldExpiresAt)).Exec(ctx); err != nil {
+		if _, err := c.Tx.Session.Delete().Where(s.db.IsPast(session.FieldExpiresAt)).Exec(c); err != nil {
 			return err
 		}
-		hook.Record(ctx, "sign_in_link.created", "sign_in_link", linkID, hook.FieldChange{Field: "member", To: l.Member},
+		c.Record("sign_in_link.created", "sign_in_link", linkID, hook.FieldChange{Field: "member", To: l.Member},
 			hook.FieldChange{Field: "role", To: l.Role}, hook.FieldChange{Field: "expiresAt", To: expiresAt})
-		return tx.SignInLink.Create().SetID(linkID).SetStoreID(l.StoreID).SetFingerprint(fingerprint).SetMember(l.Member).
-			SetRole(l.Role).SetOrigin(l.Origin).SetExpiresAt(expiresAt).SetCreatedAt(now).Exec(ctx)
+		return c.Tx.SignInLink.Create().SetID(linkID).SetStoreID(l.StoreID).SetFingerprint(fingerprint).SetMember(l.Member).
+			SetRole(l.Role).SetOrigin(l.Origin).SetExpiresAt(expiresAt).SetCreatedAt(now).Exec(c)
 	})
 	if err != nil {
 		return uuid.Nil, "", time.Time{}, fmt.Errorf("create a sign-in link: %w", err)
@@ -164,34 +164,34 @@ func (s *Sessions) SignIn(ctx context.Context, linkSecret string, oldSessions ..
 	if ctx, err = s.asMember(ctx, link); err != nil {
 		return "", err
 	}
-	err = hook.WithTx(ctx, s.db, func(ctx context.Context, tx *ent.Tx) error {
-		now := hook.Time(ctx)
-		used, err := tx.SignInLink.Update().Where(signinlink.Fingerprint(link), UsableLink(s.db)).SetUsedAt(now).Save(ctx)
+	err = hook.Run(ctx, s.db, func(c *hook.Change) error {
+		now := c.Time()
+		used, err := c.Tx.SignInLink.Update().Where(signinlink.Fingerprint(link), UsableLink(s.db)).SetUsedAt(now).Save(c)
 		if err != nil {
 			return fmt.Errorf("use a sign-in link: %w", err)
 		}
 		if used != 1 {
 			return ErrLink
 		}
-		row, err := tx.SignInLink.Query().Where(signinlink.Fingerprint(link)).Only(ctx)
+		row, err := c.Tx.SignInLink.Query().Where(signinlink.Fingerprint(link)).Only(c)
 		if err != nil {
 			return fmt.Errorf("read a sign-in link: %w", err)
 		}
-		if _, err := storeOf(ctx, tx.Store, row.StoreID, ErrLink); err != nil {
+		if _, err := storeOf(c, c.Tx.Store, row.StoreID, ErrLink); err != nil {
 			return err
 		}
 		for _, oldSecret := range oldSessions {
-			if err := endSession(ctx, tx, oldSecret); err != nil {
+			if err := endSession(c, oldSecret); err != nil {
 				return err
 			}
 		}
-		err = tx.Session.Create().SetID(row.ID).SetStoreID(row.StoreID).SetFingerprint(fingerprint).SetMember(row.Member).SetRole(
+		err = c.Tx.Session.Create().SetID(row.ID).SetStoreID(row.StoreID).SetFingerprint(fingerprint).SetMember(row.Member).SetRole(
 			row.Role).
-			SetOrigin(row.Origin).SetExpiresAt(now.Add(SessionLength)).SetCreatedAt(now).Exec(ctx)
+			SetOrigin(row.Origin).SetExpiresAt(now.Add(SessionLength)).SetCreatedAt(now).Exec(c)
 		if err != nil {
 			return fmt.Errorf("begin a session: %w", err)
 		}
-		hook.Record(ctx, "session.created", "session", row.ID, hook.FieldChange{Field: "role", To: row.Role})
+		c.Record("session.created", "session", row.ID, hook.FieldChange{Field: "role", To: row.Role})
 		return nil
 	})
 	return secret, err
@@ -233,8 +233,8 @@ func (s *Sessions) Authenticate(ctx context.Context, secret string, secure bool)
 		return nil, Member{}, err
 	}
 	if row.LastUsedAt == nil || now.Sub(*row.LastUsedAt) >= lastUsedPrecision {
-		err := hook.WithTx(ctx, s.db, func(ctx context.Context, tx *ent.Tx) error {
-			return tx.Session.Update().Where(session.ID(row.ID)).SetLastUsedAt(hook.Time(ctx)).Exec(ctx)
+		err := hook.Run(ctx, s.db, func(c *hook.Change) error {
+			return c.Tx.Session.Update().Where(session.ID(row.ID)).SetLastUsedAt(c.Time()).Exec(c)
 		})
 		if err != nil {
 			return nil, Member{}, fmt.Errorf("note the use of a session: %w", err)
@@ -258,22 +258,22 @@ func storeOf(ctx context.Context, stores *ent.StoreClient, storeID uuid.UUID, no
 
 // KeepAlive makes a session last for SessionLength from now. It does not revive an ended one.
 func (s *Sessions) KeepAlive(ctx context.Context, secret string) error {
-	return hook.WithTx(ctx, s.db, func(ctx context.Context, tx *ent.Tx) error {
-		expiresAt := hook.Time(ctx).Add(SessionLength)
-		return tx.Session.Update().Where(session.Fingerprint(fingerprintOf(secret)), ActiveSession(s.db),
+	return hook.Run(ctx, s.db, func(c *hook.Change) error {
+		expiresAt := c.Time().Add(SessionLength)
+		return c.Tx.Session.Update().Where(session.Fingerprint(fingerprintOf(secret)), ActiveSession(s.db),
 			session.ExpiresAtLT(expiresAt.Add(-lastUsedPrecision))).
-			SetExpiresAt(expiresAt).Exec(ctx)
+			SetExpiresAt(expiresAt).Exec(c)
 	})
 }
 
 // SignOut does nothing to a session that has ended.
 func (s *Sessions) SignOut(ctx context.Context, secret string) error {
-	return hook.WithTx(ctx, s.db, func(ctx context.Context, tx *ent.Tx) error { return endSession(ctx, tx, secret) })
+	return hook.Run(ctx, s.db, func(c *hook.Change) error { return endSession(c, secret) })
 }
 
-func endSession(ctx context.Context, tx *ent.Tx, secret string) error {
-	err := tx.Session.Update().Where(session.Fingerprint(fingerprintOf(secret)),
-		session.EndedAtIsNil()).SetEndedAt(hook.Time(ctx)).Exec(ctx)
+func endSession(c *hook.Change, secret string) error {
+	err := c.Tx.Session.Update().Where(session.Fingerprint(fingerprintOf(secret)),
+		session.EndedAtIsNil()).SetEndedAt(c.Time()).Exec(c)
 	if err != nil {
 		return fmt.Errorf("end a session: %w", err)
 	}
@@ -306,15 +306,15 @@ func fingerprintOf(secret string) []byte {
 
 // End counts the sessions and unused links that it ends. It ends links first: if another transaction signs in with one, End
 // waits for it and then ends its session.
-func End(ctx context.Context, d *db.DB, tx *ent.Tx, sessionConditions []predicate.Session, linkConditions []predicate.SignInLink) (
+func End(c *hook.Change, d *db.DB, tx *ent.Tx, sessionConditions []predicate.Session, linkConditions []predicate.SignInLink) (
 	sessions, links int, err error) {
-	now := hook.Time(ctx)
-	links, err = tx.SignInLink.Update().Where(append(linkConditions, UsableLink(d))...).SetRevokedAt(now).Save(ctx)
+	now := c.Time()
+	links, err = tx.SignInLink.Update().Where(append(linkConditions, UsableLink(d))...).SetRevokedAt(now).Save(c)
 	if err != nil {
 		return 0, 0, fmt.Errorf("revoke sign-in links: %w", err)
 	}
 	if sessions, err = tx.Session.Update().Where(append(sessionConditions,
-		ActiveSession(d))...).SetEndedAt(now).Save(ctx); err != nil {
+		ActiveSession(d))...).SetEndedAt(now).Save(c); err != nil {
 		return 0, 0, fmt.Errorf("end sessions: %w", err)
 	}
 	return sessions, links, nil

@@ -17,7 +17,6 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/tenant"
-	"go.storefront.example/gen/ent"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/admin"
 	"go.storefront.example/server/apierr"
@@ -197,11 +196,11 @@ func TestRolesThatSignIn(t *testing.T) {
 			// A link or a session whose row has a wrong role lets nobody in.
 			print := signin.Fingerprint("a" + row.role)
 			owner := s.Client().Store.Query().OnlyX(ctx).ID
-			require.NoError(t, hook.WithTx(ctx, s, func(ctx context.Context, tx *ent.Tx) error {
-				tx.SignInLink.Create().SetStoreID(owner).SetFingerprint(print).SetMember("Awa").SetRole(row.role).
-					SetExpiresAt(c.now().Add(time.Minute)).SetCreatedAt(c.now()).ExecX(ctx)
-				return tx.Session.Create().SetStoreID(owner).SetFingerprint(print).SetMember("Awa").SetRole(row.role).
-					SetExpiresAt(c.now().Add(time.Minute)).SetCreatedAt(c.now()).Exec(ctx)
+			require.NoError(t, hook.Run(ctx, s, func(c *hook.Change) error {
+				c.Tx.SignInLink.Create().SetStoreID(owner).SetFingerprint(print).SetMember("Awa").SetRole(row.role).
+					SetExpiresAt(c.DB.Now().Add(time.Minute)).SetCreatedAt(c.DB.Now()).ExecX(c)
+				return c.Tx.Session.Create().SetStoreID(owner).SetFingerprint(print).SetMember("Awa").SetRole(row.role).
+					SetExpiresAt(c.DB.Now().Add(time.Minute)).SetCreatedAt(c.DB.Now()).Exec(c)
 			}))
 			_, err = o.SignIn(ctx, "a"+row.role)
 			require.Equal(t, row.in, err == nil, "%s: %s", row.role, row.because)
