@@ -29,7 +29,7 @@ type builder struct {
 	*loader
 	*record
 	entry *entry
-	// price is the lowest price of the variations of a product without a price. priced is true if price is set.
+	// price is the lowest of the variations of a product without a price, if priced is true.
 	price  int64
 	priced bool
 }
@@ -60,8 +60,8 @@ var noValue = regexp.MustCompile(`^(?:#[\p{Lu}/0-9]+[!?]|#N/A|#NV|Err:\d+|NULL|n
 
 var nameFields = []string{"name", "firstName", "lastName", "title", "itemTitle"}
 
-// noteColumns remarks on values that are left out because another column of the same field or name has another value, and on
-// names that are no names. It passes over the country, which is not stored, and over other spellings of a phone.
+// noteColumns remarks on values that are left out because another column of the field has another value, and on names that are
+// no names. It passes over the country, which is not stored, and other spellings of a phone.
 func (b *builder) noteColumns() {
 	for at, name := range b.record.table.header {
 		field := b.record.table.headerFields[at]
@@ -94,8 +94,8 @@ var notDigits = regexp.MustCompile(`^[^1-9]+|\D+`)
 // idFields name the row's object, or an object to which the row refers.
 var idFields = []string{"id", "sku", "slug", "reference", "customer", "paymentLink", "parent", "itemProduct", "itemSku"}
 
-// roundedNumber matches a number such as 1.23457E+12, whose last digits a spreadsheet has dropped, in any language. It does not
-// match a code such as 12E5.
+// roundedNumber matches a number such as 1.23457E+12, in any language, whose last digits a spreadsheet has dropped, but not a
+// code such as 12E5.
 var roundedNumber = regexp.MustCompile(`^'?[+-]?\d+(?:[.,\x{066B}]\d+)?[eE]\+\d{1,3}$`)
 
 const rounded = "is a number that a spreadsheet has rounded, so that its last digits are lost: format the column as text and save " +
@@ -113,9 +113,9 @@ func (b *builder) refuseRounded() {
 	}
 }
 
-// checkFurtherLines compares the further lines of a record, of which only items are imported, with the first. A difference
-// makes an order bad that is not from a shop's export, because the lines may be two orders. Otherwise it is a remark, as are
-// equal lines of an order, which joined files may have.
+// checkFurtherLines compares a record's further lines, of which only items are imported, with the first. A difference makes an
+// order bad, because the lines may be two orders, unless it is from a shop's export: then it is a remark, as are equal lines,
+// which joined files may have.
 func (b *builder) checkFurtherLines() {
 	same := map[string]int{} // the number of the first line with the same values
 	for _, line := range b.lines {
@@ -143,8 +143,8 @@ func (b *builder) checkFurtherLines() {
 	}
 }
 
-// fieldsOf has the file's fields from which the import makes a field of a message, so that locate finds the column of a refused
-// field. A missing field has the same name in both.
+// fieldsOf has the file's fields for a message's field, by which locate finds a refused field's column. A missing field has the
+// same name in both.
 var fieldsOf = map[string][]string{
 	"priceAmount": {"price", "priceAmount"}, "compareAtAmount": {"compareAt", "compareAtAmount"},
 	"totalPaid": {"total", "totalPaid"}, "amount": {"total", "amount"}, "reference": {"reference", "id"},
@@ -197,9 +197,8 @@ func (b *builder) optional(field string) *string {
 	return nil
 }
 
-// amount returns minor units. units is a field with an amount such as 12.50; minor is a field with minor units, read if the
-// first is empty. given is false if both are empty. A wrong amount or another currency than the record's is a problem of the
-// message's field target.
+// amount returns minor units: of units, such as 12.50, or else of minor, in minor units. given is false if both are empty. A
+// wrong amount or another currency is a problem of the message's field target.
 func (b *builder) amount(line int, target, units, minor string) (n int64, given bool) {
 	currency := cmp.Or(b.currency(), b.loader.Store.GetCurrency())
 	text, minorColumn := b.valueOn(line, minor)
@@ -237,7 +236,7 @@ func (b *builder) timestamp(field string) *timestamppb.Timestamp {
 // zeros are the characters of MySQL's date for none, 0000-00-00 00:00:00.
 const zeros = "0-/.: "
 
-// date returns nil if the field is empty or refused. It adds a remark if the date names no zone.
+// date returns nil if the field is empty or refused, and remarks on a date without a zone.
 func (b *builder) date(field string) *date {
 	text, column := b.valueOn(0, field)
 	if strings.Trim(text, zeros) == "" {
@@ -286,7 +285,7 @@ func (b *builder) date(field string) *date {
 // zoneInName matches a column such as Created (UTC) or date_created_gmt, whose dates are in UTC.
 var zoneInName = regexp.MustCompile(`(?i)(?:^|[^a-z])(?:utc|gmt)(?:[^a-z]|$)`)
 
-// count returns 0 for an empty field. It refuses what int32 cannot hold; the refusal names target, a field of the message.
+// count returns 0 for an empty field, and refuses what int32 cannot hold as a problem of target.
 func (b *builder) count(line int, field, target string) int64 {
 	text, _ := b.valueOn(line, field)
 	if text == "" {
@@ -308,8 +307,7 @@ func statusWord(text string) string {
 	return normalize(strings.TrimPrefix(strings.TrimSpace(text), "wc-"))
 }
 
-// word returns the number that values has for the field's name, or 0 if the field is empty. Another name is refused as a
-// problem of target, a field of the message.
+// word returns the number of the field's name in values, or 0 if the field is empty. Another name is a problem of target.
 func (b *builder) word(line int, field, target string, values map[string]int32) int32 {
 	text, _ := b.valueOn(line, field)
 	if text == "" {
@@ -328,8 +326,8 @@ func (b *builder) word(line int, field, target string, values map[string]int32) 
 	return n
 }
 
-// phone reads national numbers in the country of the row, else of --country, else of the store. A text that is no phone is left
-// out if an e-mail identifies the customer; otherwise it is refused and returned.
+// phone reads national numbers in the country of the row, --country or the store. A text that is no phone is left out if an
+// e-mail identifies the customer; otherwise it is refused and returned.
 func (b *builder) phone() *string {
 	text := b.optional("phone")
 	if text == nil {
@@ -380,7 +378,7 @@ func (b *builder) currency() string {
 	return cmp.Or(strings.ToUpper(b.value("currency")), b.source.Currency)
 }
 
-// tag matches an HTML tag, and not < and > in "for ages <5 and >3". blocks matches tags between two lines of a text.
+// tag matches an HTML tag, but not < and > in "ages <5 and >3". blocks matches tags between two lines.
 var (
 	tag    = regexp.MustCompile(`</?[A-Za-z!][^>]*>`)
 	blocks = regexp.MustCompile(`(?i)(?:</?(?:br|p|div|li|[uo]l|tr|h[1-6])\b[^>]*>\s*)+`)
@@ -407,8 +405,7 @@ func (b *builder) priceOf() (price int64, given bool) {
 	return price, given
 }
 
-// addVariation enters the price of a variation that can be bought, if it is the lowest so far, under the id or SKU of its
-// product.
+// addVariation enters the lowest price of variations that can be bought, under the id or SKU of their product.
 func (b *builder) addVariation(lowest map[string]int64) {
 	b.refuseRounded()
 	price, given := b.priceOf()
@@ -467,7 +464,7 @@ func (b *builder) product() *storefrontv1.Product {
 			m.Status = storefrontv1.Product_DRAFT // such as an active product on Shopify that no sales channel shows
 		}
 	}
-	// Ignore a reference price that is not above the price: shops export it, but do not show it.
+	// Shops export such a reference price, but do not show it.
 	if before, given := b.amount(0, "compareAtAmount", "compareAt", "compareAtAmount"); given && (!b.source.shop ||
 		shop.CheckCompareAt(m.GetPriceAmount(), &before) == nil) {
 		m.CompareAtAmount = &before
@@ -488,8 +485,8 @@ func (b *builder) slug() string {
 	return ""
 }
 
-// fullName puts the first name before the last. The field name may have only one of them if the file has a column for the other
-// (Nom, Prénom; Nombre, Apellidos).
+// fullName puts the first name before the last. The field name may have only one if the file has a column for the other (Nom,
+// Prénom).
 func (b *builder) fullName() string {
 	name, given, family := b.value("name"), b.value("firstName"), b.value("lastName")
 	full := strings.TrimSpace(given + " " + family)
@@ -507,7 +504,7 @@ func (b *builder) fullName() string {
 	return name
 }
 
-// customerID reads 0, a shop's id of each guest, as no id. A column Customer may have names instead of ids.
+// customerID reads 0, a shop's id of each guest, as no id. A column Customer may have names.
 func (b *builder) customerID(field string) string {
 	id, column := b.valueOn(0, field)
 	if strings.Trim(id, "0") == "" {
@@ -561,7 +558,7 @@ func (b *builder) order() *storefrontv1.Order {
 	}
 	if b.source.shop && m.PaidAt != nil && m.GetStatus() != storefrontv1.Order_PAID && m.GetStatus() != storefrontv1.Order_REFUNDED {
 		b.note(0, "paidAt", "is left out: the order is stored as "+m.GetStatus().String())
-		m.PaidAt = nil // for an unpaid order, a shop may export another date as paidAt, such as that of an authorization
+		m.PaidAt = nil // of an unpaid order a shop may export another date, such as of an authorization
 	}
 	if cancelled && m.GetStatus() != storefrontv1.Order_CANCELLED {
 		b.note(0, "cancelledAt", "is left out: the order is stored as "+m.GetStatus().String())
@@ -619,7 +616,7 @@ func (b *builder) order() *storefrontv1.Order {
 	return m
 }
 
-// paid returns how much of an order's amount was paid, for people, or "" if the export has no outstanding amount.
+// paid returns, for people, how much of the amount was paid, or "" if the export has no outstanding amount.
 func (b *builder) paid(amount int64) string {
 	currency := cmp.Or(b.currency(), b.loader.Store.GetCurrency())
 	outstanding, err := validate.ParseAmount(b.value("outstanding"), currency)
@@ -629,7 +626,7 @@ func (b *builder) paid(amount int64) string {
 	return validate.FormatAmount(amount-outstanding, currency)
 }
 
-// items reads the field items: a JSON list, as in an order of the API or in `order list -o csv`.
+// items reads a JSON list, as in an order of the API or in `order list -o csv`.
 func (b *builder) items(m *storefrontv1.Order) {
 	text := b.value("items")
 	var items []json.RawMessage
@@ -656,7 +653,7 @@ func (b *builder) items(m *storefrontv1.Order) {
 	}
 }
 
-// item returns the order's item n and the price of its whole quantity. The item may lack a title until its product is found.
+// item returns the order's item n, which may lack a title until its product is found, and the price of its whole quantity.
 func (b *builder) item(line, n int) (item *storefrontv1.Order_Item, cost *big.Int) {
 	field := func(name string) string { return fmt.Sprintf("items[%d].%s", n, name) }
 	item = &storefrontv1.Order_Item{
@@ -688,7 +685,7 @@ func (b *builder) item(line, n int) (item *storefrontv1.Order_Item, cost *big.In
 	return item, cost
 }
 
-// priceFromTotal divides total, the price of item n's whole quantity. It rounds down, and reports a total that is no multiple.
+// priceFromTotal divides the price of item n's whole quantity. It rounds down, and reports a total that is no multiple.
 func (b *builder) priceFromTotal(item *storefrontv1.Order_Item, n int, total int64) {
 	quantity := int64(item.GetQuantity())
 	if quantity < 1 {
@@ -701,8 +698,8 @@ func (b *builder) priceFromTotal(item *storefrontv1.Order_Item, n int, total int
 		"is no multiple of the quantity: the price of one is stored rounded down, the order's total as it is", nil))
 }
 
-// priceItems divides the order's amount, if given, by the quantity of its only item. In all other cases an item without a price
-// makes it refuse the row or, if Update is set, set lacksPrice.
+// priceItems divides the order's amount by the quantity of its only item. Otherwise an item without a price makes it refuse the
+// row or, if Update is set, set lacksPrice.
 func (b *builder) priceItems(m *storefrontv1.Order, given bool) {
 	for _, n := range b.entry.unpricedItems {
 		switch {

@@ -10,8 +10,8 @@ import (
 	"go.storefront.example/server/transfer"
 )
 
-// catalogue finds the store's product by a field and its value, such as {"slug", "guide"}, because an item may name a product
-// by id, slug or title. A title of several products leads to the newest, and {"shared", title} is then in the map.
+// catalogue finds a product by a field and its value, such as {"slug", "guide"}, because an item may name an id, slug or title.
+// A title of several leads to the newest, and {"shared", title} is in the map.
 type catalogue map[[2]string]*storefrontv1.Product
 
 func catalogueOf(ctx context.Context, api API, store string) (catalogue, error) {
@@ -41,9 +41,9 @@ func catalogueOf(ctx context.Context, api API, store string) (catalogue, error) 
 	}
 }
 
-// link finds the product whose id, slug or title equals the item's product id, SKU or title, and sets a missing title. Without
-// such a product the report says so, the product id stays, and the SKU becomes the missing title. If there is no SKU either,
-// the order can only update a stored one. n is the item's index.
+// link finds the product whose id, slug or title equals item n's product id, SKU or title, and sets a missing title. Without a
+// product the report says so, and the SKU becomes the missing title. Without an SKU, either, the order can only update a stored
+// one.
 func (l *loader) link(e *entry, item *storefrontv1.Order_Item, n int, sku, from string) {
 	keys := make([][2]string, 0, 8)
 	title := strings.TrimSpace(item.GetTitle())

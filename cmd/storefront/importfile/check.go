@@ -19,18 +19,17 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// identity is a field whose stored value no two rows of a kind may share: id, slug or reference.
+// identity is a field, an id, slug or reference, whose stored value no two rows of a kind may share.
 type identity struct{ field, text string }
 
-// checker decides in the first pass which rows repeat earlier rows, are merged into others, or are about customers of the
-// store. The second pass obeys, so that a dry run reports what an import would do. A nil checker, as in the second pass, sends
-// all rows.
+// checker decides in the first pass which rows repeat earlier rows, are merged into others, or are about stored customers. The
+// second pass obeys, so that a dry run reports what an import would do. A nil checker sends all rows.
 type checker struct {
 	update bool
 	seed   maphash.Seed
 	seen   map[uint64]seenRow // the good rows of earlier batches, by the hash of an identity
 	people *transfer.People
-	// batch and merges are of the current batch. judge computes both anew each time; accept adds batch to seen.
+	// batch and merges are of the current batch. judge computes both anew; accept adds batch to seen.
 	batch  map[uint64]seenRow
 	merges []merge
 }
@@ -46,8 +45,8 @@ func (s seenRow) String() string { return fmt.Sprint("line ", s.line) }
 // merge has the numbers of two rows in the file: row is merged into target.
 type merge struct {
 	row, target int
-	// adds is true if the rows are two records of one customer, whose order counts and totals are summed. It is false if the
-	// file has one record twice.
+	// adds is true for two records of one customer, whose counts and totals are summed, and false for one record that the file
+	// has twice.
 	adds bool
 	note LineError
 }
@@ -56,8 +55,7 @@ func newChecker(update bool) *checker {
 	return &checker{update: update, seed: maphash.MakeSeed(), seen: map[uint64]seenRow{}, people: transfer.NewPeople()}
 }
 
-// identify sets, in the first pass, what the checker compares with other rows. It refuses a row of customers with invalid
-// values.
+// identify sets what the checker compares. It refuses a row of customers with invalid values.
 func (l *loader) identify(e *entry) {
 	if l.check == nil {
 		return
@@ -94,16 +92,16 @@ type verdict struct {
 	conflicts       []conflict
 }
 
-// conflict is a row that is refused because an earlier row has used its field's value for another object. related is the
-// earlier row, or the stored customer that it is about.
+// conflict is a row that is refused because related, an earlier row or the stored customer that it is about, has its field's
+// value for another object.
 type conflict struct {
 	*entry
 	field, problem string
 	related        fmt.Stringer
 }
 
-// judge leaves merged rows out of the verdict. It sends bad rows, so that the API finds all their errors, but compares no other
-// row with them. It may be called again for a batch when more is known.
+// judge leaves merged rows out. It sends bad rows, so that the API finds all their errors, but compares none with them. It may
+// be called again for a batch when more is known.
 func (c *checker) judge(rows []*entry) (v verdict) {
 	if c == nil {
 		return verdict{fresh: rows}
@@ -179,8 +177,7 @@ func (c *checker) find(id identity) (seenRow, bool) {
 	return s, ok && id.text != ""
 }
 
-// compare looks for a row's identities in earlier rows. repeated is true for a repeated row; found is zero unless the row
-// conflicts.
+// compare looks for a row's identities in earlier rows. found is zero unless the row conflicts.
 func (c *checker) compare(e *entry) (repeated bool, found conflict) {
 	grouped := e.table != nil && e.table.Group != ""
 	_, customer := e.message.(*storefrontv1.Customer)
@@ -206,7 +203,7 @@ func (c *checker) compare(e *entry) (repeated bool, found conflict) {
 	return false, conflict{}
 }
 
-// match looks for the row's customer in the store and in earlier rows. Its results are as in compare.
+// match looks for the row's customer in the store and in earlier rows.
 func (c *checker) match(e *entry) (repeated bool, found conflict) {
 	switch m := e.message.(type) {
 	case *storefrontv1.Customer:
@@ -219,8 +216,7 @@ func (c *checker) match(e *entry) (repeated bool, found conflict) {
 	return false, conflict{}
 }
 
-// matchCustomer merges e into an earlier row of the same customer. If e shows that two persons are one customer, their rows are
-// merged too. Its results are as in compare.
+// matchCustomer merges e into an earlier row of its customer. If e shows that two persons are one, their rows are merged too.
 func (c *checker) matchCustomer(e *entry) (repeated bool, found conflict) {
 	all := c.people
 	m := all.Find(e.contact, false)
@@ -285,8 +281,7 @@ func (c *checker) matchCustomer(e *entry) (repeated bool, found conflict) {
 	return false, conflict{}
 }
 
-// rowOf and lineOf return the row into which rows about person are merged: the first one about person or, for a stored
-// customer, e.
+// rowOf and lineOf return the row into which those about person are merged: the first or, for a stored customer, e.
 func rowOf(person transfer.Person, e *entry) int {
 	if person.Stored() {
 		return e.row
@@ -301,8 +296,7 @@ func lineOf(person transfer.Person, e *entry) int {
 	return person.Line
 }
 
-// The ends of remarks on a row with the id, e-mail or phone of an earlier row or a stored customer. "This one" is the row of
-// the remark. sameID is for products and orders, too.
+// The ends of remarks on a row, "this one", with the id, e-mail or phone of an earlier row or a stored customer.
 const (
 	sameID         = "is that of a row further up: this one is left out"
 	emailDiffers   = "is that of another line, which has another e-mail"
@@ -339,14 +333,13 @@ func (c *checker) matchBuyer(e *entry, buyer *storefrontv1.Order_Customer) {
 	if m.Field != "id" {
 		all.Complete(m.Person, known, false)
 	} else if !person.Stored() && buyer.Email == nil && buyer.Phone == nil {
-		// The API would refuse the id, which is that of an earlier row, because the first pass stores no rows. An invented
-		// e-mail lets the API check the rest of the order; restore removes it.
+		// The API would refuse the earlier row's id, because the first pass stores no rows. An invented e-mail, which restore
+		// removes, lets it check the rest of the order.
 		buyer.Email, e.inventedEmail = new(buyer.GetId()+"@checked.invalid"), true
 	}
 }
 
-// skip marks the rows that the store already has. rejudge is true if judge has treated such an order, or product without a
-// slug, as new, and must be called again.
+// skip marks the rows that the store has. rejudge is true if judge took such an order, or product without a slug, for new.
 func (c *checker) skip(out *adminv1.ImportResponse, rows []*entry) (rejudge bool) {
 	if c == nil {
 		return false
@@ -359,7 +352,7 @@ func (c *checker) skip(out *adminv1.ImportResponse, rows []*entry) (rejudge bool
 	return rejudge
 }
 
-// addStored tells the checker about stored customers. rejudge is true if one was unknown, so that judge must be called again.
+// addStored tells the checker about stored customers. rejudge is true if one was unknown.
 func (c *checker) addStored(customers []*storefrontv1.Customer) (rejudge bool) {
 	if c == nil {
 		return false
@@ -381,7 +374,7 @@ func (c *checker) addStored(customers []*storefrontv1.Customer) (rejudge bool) {
 	return true
 }
 
-// note returns a remark, about the whole row if field is "". It ends with related, the reason, unless that is nil.
+// note returns a remark, about the whole row if field is "". It ends with related, unless that is nil.
 func (e *entry) note(field, problem string, related fmt.Stringer) LineError {
 	n := LineError{Line: e.line, Problem: problem}
 	if related != nil {
@@ -393,8 +386,7 @@ func (e *entry) note(field, problem string, related fmt.Stringer) LineError {
 	return n
 }
 
-// dropTakenPhone removes the phone, with a remark, if it is that of the customer with index owner, which may be Nobody. It
-// returns the contact that is left.
+// dropTakenPhone removes, with a remark, the phone of the customer with index owner, which may be Nobody.
 func (e *entry) dropTakenPhone(all *transfer.People, owner int, field string) transfer.Contact {
 	contact := e.contact
 	if owner != transfer.Nobody {
@@ -411,8 +403,7 @@ func (e *entry) dropPhone() {
 	}
 }
 
-// useStoredID makes the importer find a stored customer by its id. The e-mail and phone may not be enough, because the customer
-// may get them only from an earlier row.
+// useStoredID names a stored customer by id, because the customer may get the e-mail and phone only from an earlier row.
 func (e *entry) useStoredID(person transfer.Person) {
 	if id := idOf(e.message); person.Key != "" && *id != person.Key {
 		e.id, *id = *id, person.Key

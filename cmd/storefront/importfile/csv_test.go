@@ -50,7 +50,6 @@ func TestFormsOfCSV(t *testing.T) {
 	}
 }
 
-// Every kind of bad line is refused with its number and column, and nothing of its batch is stored.
 func TestBadLines(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, dbtest.New(t, dbtest.SQLite, db.Config{}))

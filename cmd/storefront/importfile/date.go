@@ -15,7 +15,7 @@ import (
 type dates struct {
 	// layout is --date-format as a layout of time.Parse, with fixed widths, or empty.
 	layout string
-	// order is the part of layout with day, month and year. With separators, day and month may have one digit or two.
+	// order is layout's part with day, month and year. With separators, day and month may have one digit.
 	order      string
 	clockFirst bool
 	// zone is that of dates that name none: UTC unless --time-zone names another.
@@ -26,7 +26,7 @@ type date struct {
 	at       time.Time
 	dateOnly bool
 	zoned    bool
-	// repeatedHour is true if clocks were set back and showed the time twice. Then at is the earlier one.
+	// repeatedHour is true if clocks were set back and showed the time twice. at is then the earlier.
 	repeatedHour bool
 }
 
@@ -67,8 +67,7 @@ func datesOf(format, zone string) (dates, error) {
 	return d, nil
 }
 
-// clock matches a time of day, with or without seconds, AM or PM, and a zone. The zones' abbreviations but UTC have several
-// meanings.
+// clock matches a time of day, with or without seconds, AM or PM, and a zone. Of zones' abbreviations only UTC has one meaning.
 const clock = `(\d{1,2})[:.h](\d{2})(?:[:.](\d{2})(?:[.,](\d{1,9}))?)?(?: ?([ap])\.? ?m\.?)?` +
 	`(?: ?(Z|UTC|GMT|(?:UTC|GMT)?[+-]\d{2}(?::?\d{2})?)(?: UTC)?)?`
 
@@ -115,7 +114,7 @@ func clockOf(match []string) (time.Duration, *time.Location, error) {
 
 var errDate = errors.New("must be a date such as 2026-01-31, 31.01.2026 or 2026-01-31 15:04:05 +0100")
 
-// tidy makes runs of white space one space, and drops the invisible marks that browsers add to dates.
+// tidy makes white space one space, and drops the invisible marks that browsers add to dates.
 func tidy(text string) string {
 	return strings.Join(strings.Fields(strings.Map(func(r rune) rune {
 		if unicode.Is(unicode.Cf, r) {
@@ -125,8 +124,8 @@ func tidy(text string) string {
 	}, text)), " ")
 }
 
-// parse reads 21/11/2026 without --date-format, but refuses 01/02/2026 and names the formats that would read it. A nil zone
-// means the file's.
+// parse reads 21/11/2026 without --date-format, but refuses 01/02/2026 and names the formats for it. A nil zone means the
+// file's.
 func (d dates) parse(text string, zone *time.Location) (date, error) {
 	wall, named, dateOnly, err := d.split(tidy(text))
 	if err != nil {
@@ -154,8 +153,7 @@ func (d dates) parse(text string, zone *time.Location) (date, error) {
 	return found, nil
 }
 
-// inZone returns the times when clocks in a zone show wall: none if the clocks were set forward past it, two if they were set
-// back.
+// inZone returns when clocks in a zone show wall: never if they were set forward past it, twice if they were set back.
 func inZone(wall time.Time, zone *time.Location) (times []time.Time) {
 	// Near a change of the clocks, the offset differs a day before and after wall. Try both.
 	const day = 24 * time.Hour
@@ -170,7 +168,7 @@ func inZone(wall time.Time, zone *time.Location) (times []time.Time) {
 	return times
 }
 
-// split returns wall, what the text shows as a time in UTC, and the zone that the text names, or nil.
+// split returns what the text shows as a time in UTC, and the zone that it names, or nil.
 func (d dates) split(text string) (wall time.Time, zone *time.Location, dateOnly bool, err error) {
 	if d.layout != "" {
 		if at, err := time.Parse(d.layout, text); err == nil {
@@ -214,8 +212,7 @@ func (d dates) day(text string) (time.Time, error) {
 	first, last := yearFirst.FindStringSubmatch(text), yearLast.FindStringSubmatch(text)
 	var layout string
 	switch {
-	// A text that begins with the year is year, month, day, unless --date-format begins with the year, and may have the day
-	// second.
+	// Such a text is year, month, day, unless --date-format begins with the year, and may have the day second.
 	case first != nil && first[1] == first[2] && !strings.HasPrefix(d.order, "2006"):
 		layout = "2006" + first[1] + "1" + first[1] + "2"
 	case d.order != "":

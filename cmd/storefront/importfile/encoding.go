@@ -21,14 +21,13 @@ import (
 type textEncoding struct {
 	name    string
 	decoder encoding.Encoding
-	// assumed is true if the file is read as Windows-1252 only because it is not UTF-8, and nothing says what it is.
+	// assumed is true if the file is taken for Windows-1252 only because it is not UTF-8.
 	assumed bool
-	// overridden is the name in --encoding if the file's byte order mark says another encoding, which is used.
+	// overridden is the name in --encoding that the file's byte order mark contradicts.
 	overridden string
 }
 
-// encodingOf takes a name of the WHATWG Encoding Standard or IANA's registry, such as windows-1250, gbk or cp437. "" means the
-// zero value.
+// encodingOf takes a name of the WHATWG Encoding Standard or IANA's registry, such as cp437. "" means the zero value.
 func encodingOf(name string) (textEncoding, error) {
 	if name == "" {
 		return textEncoding{}, nil
@@ -60,9 +59,9 @@ var byteOrderMarks = []struct {
 	{"\xfe\xff", textEncoding{name: "utf-16be", decoder: unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM)}},
 }
 
-// recognize follows the byte order mark, else --encoding, else takes UTF-8, else Windows-1252, which spreadsheets write in
-// Western Europe. It refuses a file that is empty or no text. Without mark and name it reads the whole file, and refuses a
-// mixture with UTF-8 and bytes that Windows-1252 does not define, because letters would silently be wrong.
+// recognize follows the byte order mark, --encoding, UTF-8, or else Windows-1252, which spreadsheets write in Western Europe.
+// It refuses an empty file and one that is no text. Without mark and name it reads the whole file, and refuses UTF-8 mixed with
+// bytes that Windows-1252 does not define, because letters would silently be wrong.
 func recognize(file io.ReadSeeker, named textEncoding) (textEncoding, error) {
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return named, fmt.Errorf("read the file: %w", err)
@@ -101,8 +100,8 @@ func recognize(file io.ReadSeeker, named textEncoding) (textEncoding, error) {
 	return textEncoding{name: "windows-1252", decoder: charmap.Windows1252, assumed: true}, nil
 }
 
-// scannedBytes has numbers of lines, 0 for none: the first valid UTF-8 line beyond ASCII, the first line that is not UTF-8, and
-// the first with a byte that Windows-1252 does not define, which is undefined.
+// scannedBytes has numbers of lines, 0 for none: the first with UTF-8 beyond ASCII, the first that is not UTF-8, and the first
+// with a byte that Windows-1252 does not define.
 type scannedBytes struct {
 	unicode, other, undefinedLine int
 	undefined                     byte
@@ -160,8 +159,8 @@ func (e textEncoding) reader(in io.Reader) *bufio.Reader {
 	return text
 }
 
-// unreadable reports whether a line has bytes that are invalid in the file's encoding. A decoder has replaced them by U+FFFD; a
-// line of UTF-8 still has them.
+// unreadable reports whether a line has bytes that are invalid in the encoding. A decoder has replaced them by U+FFFD; UTF-8
+// still has them.
 func (e textEncoding) unreadable(line string) bool {
 	if e.decoder == nil {
 		return !utf8.ValidString(line)
@@ -178,16 +177,15 @@ func (e textEncoding) problem() string {
 
 // letterSamples collects values beyond ASCII, from which a person sees whether the encoding is right.
 type letterSamples struct {
-	// The first values beyond ASCII: read is of columns that are imported, others is of names of columns and of other columns.
+	// The first values beyond ASCII: read of columns that are imported, others of the rest and of names.
 	read, others []string
-	// readLines is empty, or one remark with the numbers of all such lines in imported columns. otherLines is the same for the
-	// header and other columns.
+	// readLines is empty, or one remark with the numbers of all such lines in imported columns; otherLines of the rest.
 	readLines, otherLines []*Remark
 }
 
 const maxSamples = 2
 
-// add takes the values of a line. isRead reports whether a column is imported; it is nil for the header.
+// add takes a line's values. isRead is true for imported columns; it is nil for the header.
 func (s *letterSamples) add(number int, values []string, isRead func(column int) bool) {
 	if s == nil {
 		return

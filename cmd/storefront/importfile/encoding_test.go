@@ -168,8 +168,7 @@ func TestLinesThatAreNotInTheirEncoding(t *testing.T) {
 	}
 }
 
-// The file of rejected rows is always UTF-8. It can be imported with the same --encoding, because its byte order mark takes
-// precedence.
+// It is UTF-8 with a byte order mark, which takes precedence over the same --encoding.
 func TestRejectedRowsOfAnEncoding(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"name,email\nŽofie,nobody\n", `{"name":"Žofie","email":"nobody"}` + "\n", `[{"name":"Žofie","email":"nobody"}]`} {

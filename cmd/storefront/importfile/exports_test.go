@@ -62,8 +62,8 @@ func TestWooCommerceInFourLanguages(t *testing.T) {
 	}
 }
 
-// The sale price counts only during the sale, and a variation only if it can be bought. WooCommerce writes 1 for published, 0
-// for private, -1 for a draft and 2 for a product that waits for a review.
+// A sale price counts during the sale, and a variation's if it can be bought. WooCommerce writes 1 for published, 0 for
+// private, -1 for a draft and 2 for one that waits for a review.
 func TestPricesAndDraftsOfWooCommerce(t *testing.T) {
 	t.Parallel()
 	const header = "ID,Type,Name,Published,Sale price,Regular price,Date sale price starts,Date sale price ends,Parent\n"
@@ -103,7 +103,7 @@ func TestPricesAndDraftsOfWooCommerce(t *testing.T) {
 	}
 }
 
-// An item with a variation's SKU is linked by title if no product has the SKU: it begins with the product's title.
+// Without a product with the SKU of a variation, the item's title begins with the product's.
 func TestItemsOfVariations(t *testing.T) {
 	t.Parallel()
 	s := storeOf(t, "EUR", "FR")
@@ -150,8 +150,7 @@ func TestEachRowCountsOnce(t *testing.T) {
 	}
 }
 
-// A spreadsheet evaluates no rejected text, and shows its accents. All texts but the corrected one are read as in the original
-// file.
+// No text is evaluated, and all but the corrected one are read as in the original file.
 func TestRejectedRowsAreReadOncePutRight(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct{ reason, text, wrong, right, title, phone string }{

@@ -12,8 +12,7 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// objectID returns fileID if it is a UUID, otherwise a UUID derived from the store, the kind, fileID and from, the shop that
-// exported the file.
+// objectID returns fileID if it is a UUID, else one derived from the store, the kind, fileID and the exporting shop.
 func (o Options) objectID(kind transfer.Kind, from, fileID string) string {
 	if id, ok := validate.ParseID(fileID); ok {
 		return id.String()
@@ -22,8 +21,8 @@ func (o Options) objectID(kind transfer.Kind, from, fileID string) string {
 	return uuid.NewSHA1(store, []byte(string(kind)+"\n"+from+"\n"+fileID)).String()
 }
 
-// setIDs sets missing ids and types. Ids are derived from the file's id or else a product's title or slug, a customer's e-mail
-// or phone, or an order's reference.
+// setIDs sets missing ids and types. Ids are derived from the file's id, a product's title or slug, a customer's e-mail or
+// phone, or an order's reference.
 func (l *loader) setIDs(e *entry, from string) {
 	switch m := e.message.(type) {
 	case *storefrontv1.Product:
@@ -58,7 +57,7 @@ func (l *loader) setIDs(e *entry, from string) {
 	}
 }
 
-// referenceOf returns the reference of an order that has only an id, whose form a reference must not have.
+// referenceOf makes a reference from an id, whose form it must not have.
 func referenceOf(id string) string {
 	if validate.IsIDForm(id) {
 		return "ID-" + id

@@ -145,8 +145,7 @@ func TestImportCountsNothingTwice(t *testing.T) {
 	})
 }
 
-// The entry has the number of stored rows, however many batches there are. A stopped import leaves an entry, and the one that
-// continues it writes its own.
+// A stopped import leaves an entry too, and the one that continues it writes its own.
 func TestAnImportHasOneJournalEntry(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -193,7 +192,7 @@ func TestImportBesidePayments(t *testing.T) {
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
 		b := newBench(t, d)
 		link, guide := b.Link(nil), b.Product("Guide", 250)
-		// All payments through one link change the row of the link. The others share only the customer's row.
+		// Payments through one link all change the link's row.
 		linked, plain := transfertest.OneCustomer(), transfertest.OneCustomer()
 		b.load(customers, linked, plain)
 		const each = 10
@@ -274,7 +273,7 @@ func TestAFileWithABadLineStoresNothing(t *testing.T) {
 		require.False(t, seen[1].Storing)
 		require.Zero(t, d.Client().Customer.Query().CountX(b.Ctx))
 
-		// A fault that only the database finds, such as a taken slug, refuses the whole batch unless the import skips bad lines.
+		// Such as a taken slug.
 		first := transfertest.OneProduct()
 		b.load(products, first)
 		lines := func() io.Reader {

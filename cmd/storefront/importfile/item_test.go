@@ -22,8 +22,7 @@ func (s store) itemsOf(reference string) []string {
 	return all
 }
 
-// An item is linked to the product with its SKU, id, slug or title, even if its own title differs. Otherwise the SKU becomes
-// the missing title.
+// The product of an SKU, id, slug or title counts even if its title differs. Otherwise the SKU becomes the title.
 func TestItemsWithoutATitle(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -53,7 +52,7 @@ func TestItemsWithoutATitle(t *testing.T) {
 	})
 }
 
-// The price of an order's only item is computed from the total. In other orders an item needs a price.
+// Only an order's only item gets its price from the total.
 func TestItemsWithoutAPrice(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
@@ -158,7 +157,7 @@ func TestFurtherLinesThatSayOtherwise(t *testing.T) {
 	}
 }
 
-// A row must not name a slug that was derived from an earlier title, in a dry run either.
+// In a dry run too, no row may name a slug derived from an earlier title.
 func TestASlugThatIsMadeIsTaken(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, dbtest.New(t, dbtest.SQLite, db.Config{}))

@@ -11,8 +11,8 @@ import (
 	"go.storefront.example/server/transfer"
 )
 
-// jsonList reads the objects of a list: the file's array, or an array inside its object, as in {"customers":[…]}. A file may
-// have several arrays or objects, one after the other.
+// jsonList reads objects: of an array, or of one inside an object, as in {"customers":[…]}. A file may have several of these,
+// one after the other.
 type jsonList struct {
 	decoder *json.Decoder
 	// path leads to the list; empty if the file is an array.
@@ -104,8 +104,7 @@ func (l *jsonList) enter() error {
 	return nil
 }
 
-// find skips the members of the object at path up to the value of name, and reports whether there is one. If name is "", it
-// skips all members.
+// find skips members up to the value of name, all if name is "", and reports whether there is one.
 func (l *jsonList) find(path []string, name string) (bool, error) {
 	for l.decoder.More() {
 		member, err := l.token()
@@ -137,7 +136,7 @@ func unexpected(err error) error {
 	return err
 }
 
-// skipValue skips the next value or, if depth lists and objects of it are open, the rest of it.
+// skipValue skips the next value or, if depth lists and objects of it are open, its rest.
 func skipValue(d *json.Decoder, depth int) error {
 	for {
 		token, err := d.Token()
@@ -156,7 +155,7 @@ func skipValue(d *json.Decoder, depth int) error {
 	}
 }
 
-// listFinder finds the list of rows in a file's first object, unless the object is itself a row.
+// listFinder finds the list of rows in the first object, unless that is itself a row.
 type listFinder struct {
 	kind transfer.Kind
 	// lists are the paths of the arrays of objects; members are the names of the other members.
@@ -166,7 +165,7 @@ type listFinder struct {
 	named []string
 }
 
-// findListPath returns nil if the first object is itself a row: if it has members that a row needs, or no list of objects.
+// findListPath returns nil if the first object has members that a row needs, or no list of objects.
 func findListPath(text io.Reader, t *table, kind transfer.Kind) ([]string, error) {
 	w := listFinder{kind: kind}
 	d := json.NewDecoder(text)
@@ -195,7 +194,7 @@ func findListPath(text io.Reader, t *table, kind transfer.Kind) ([]string, error
 	return w.lists[0], nil
 }
 
-// scan adds the lists and other members of the object at path. It stops at a list that is named like the kind.
+// scan adds the object's lists and other members. It stops at a list that is named like the kind.
 func (w *listFinder) scan(d *json.Decoder, path []string) error {
 	for d.More() {
 		member, err := d.Token()

@@ -71,7 +71,7 @@ func TestJSONFilesWithAWrapper(t *testing.T) {
 		`"items":[{"title":"T","unitAmount":5,"quantity":1,"type":"FILE"}]}`+"\n"))
 	require.Equal(t, 1, done.Stored)
 	require.Len(t, o.orders()[0].GetItems(), 1)
-	// A product is a row, not its variants, even if only --map shows that its members are fields.
+	// Even if only --map shows that its members are fields.
 	p := storeOf(t, "EUR", "FR")
 	done = p.load(options{Kind: products, Columns: []column{{"cost", "price"}}},
 		[]byte(`{"title":"A","cost":1,"variants":[{"sku":"x"},{"sku":"y"}]}`+"\n"+`{"title":"B","cost":2,"variants":[]}`+"\n"))

@@ -38,8 +38,7 @@ import (
 	"go.storefront.example/server/transfer"
 )
 
-// maxBatchBytes leaves a batch a little smaller than the largest request that a server reads. A larger row is a batch of its
-// own.
+// maxBatchBytes is a little less than the largest request that a server reads. A larger row is a batch of its own.
 const maxBatchBytes = 900 << 10
 
 // API has the methods of storefront.admin.v1 that an import calls.
@@ -78,10 +77,10 @@ type Options struct {
 	DryRun bool
 	// SkipBad stores the good lines of a file that has bad lines, instead of nothing.
 	SkipBad bool
-	// Update sets the fields of stored objects to the file's values. Without it only the empty fields of a customer who is
-	// found by e-mail or phone are set.
+	// Update sets stored objects to the file's values. Without it only empty fields of a customer found by e-mail or phone are
+	// set.
 	Update bool
-	// Rejects, if not nil, gets the rows that are bad, repeated or left out, each with the reason.
+	// Rejects, if not nil, gets the rows that are bad, repeated or left out, with the reason.
 	Rejects io.Writer
 	// Progress, if not nil, is called after each batch.
 	Progress func(Progress)
@@ -104,8 +103,8 @@ type Progress struct {
 // ErrOptions means that the import cannot begin.
 var ErrOptions = errors.New("import")
 
-// Load reads a file twice: to check every line, and to store them in batches. The Report is complete even with an error, which
-// is a *FileError if the file as a whole cannot be imported, or a *BadLinesError unless SkipBad is set and good lines are left.
+// Load reads a file twice: to check every line, and to store them in batches. The Report is complete even with an error: a
+// *FileError if nothing can be imported, or a *BadLinesError unless SkipBad is set and good lines are left.
 func Load(ctx context.Context, api API, in io.Reader, o Options) (*Report, error) {
 	r := &Report{}
 	l := &loader{Options: o, api: api, report: r, excluded: map[int]bool{}, rejects: rejects{w: o.Rejects},
@@ -174,8 +173,8 @@ type loader struct {
 	row      int // number of the current record, from 1
 	excluded map[int]bool
 	check    *checker // nil after the first pass
-	// What the first pass and collectMerged found out, by the number of a row: which rows are merged into others, what rows get
-	// from those, and whose phone is left out because another customer has it.
+	// What the first pass and collectMerged found out, by a row's number: which are merged into others, what they get from
+	// those, and whose phone another customer has.
 	merged      map[int]merge
 	completions map[int]*completion
 	phoneless   map[int]bool
@@ -189,20 +188,19 @@ type loader struct {
 type entry struct {
 	row, line int
 	message   proto.Message // nil if the line cannot be read
-	// hasCustomerID is true if the file has an id for the customer, instead of one derived from the e-mail or phone.
+	// hasCustomerID is true if the customer's id is the file's, not derived from the e-mail or phone.
 	hasCustomerID bool
 	// idFromTitle is true for a product without an id in the file.
 	idFromTitle bool
-	// clearsCompareAt is true if the row has a reference price's column or member. An update then clears the stored price if
-	// the value is empty.
+	// clearsCompareAt: the row has a column or member for a reference price, so an update clears the stored one if it is empty.
 	clearsCompareAt bool
-	// unpriced is true if Update is set and a product has no price, so that the stored product keeps its price.
+	// unpriced is true if Update is set and a product has no price, so that the stored one stays.
 	unpriced bool
 	bad      []LineError
 	lost     []LineError // remarks on values that are left out, or read differently than written
 	skus     []string
-	// unpricedItems are the indexes of items without a price. lacksPrice is true if Update is set and none could be computed:
-	// the row can then change a stored order, but create none.
+	// unpricedItems are indexes. lacksPrice is true if Update is set and a price could not be computed: the row can then change
+	// a stored order, but create none.
 	unpricedItems []int
 	lacksPrice    bool
 	unknown       []string
@@ -210,7 +208,7 @@ type entry struct {
 	identities []identity
 	sum        uint64
 	contact    transfer.Contact
-	slugs      [2]string // the slug that the store would make for a product without one, and the slug if that is taken
+	slugs      [2]string // the slug that the store would make for a product without one, and that if it is taken
 	// What the checker found out: remarks, whether the store already has the object, and what happens to a customer.
 	notes         []LineError
 	stored        bool
@@ -224,7 +222,7 @@ type entry struct {
 	locate        func(field string) (column string, line int, value string)
 }
 
-// apiWord matches what refuseWith replaces in the API's messages: a field by the file's column, and null by "empty".
+// apiWord matches what refuseWith replaces in messages: a field by the file's column, and null by "empty".
 var apiWord = regexp.MustCompile(`\b(priceAmount|compareAtAmount|paidAt|null)\b`)
 
 // refuse makes the row bad. Further problems of the same column are dropped.
@@ -297,8 +295,8 @@ func (l *loader) pass(ctx context.Context) error {
 	return nil
 }
 
-// open goes to the file's beginning and detects its format by the first character. The returned function ends with io.EOF. For
-// an unreadable line it returns an error and an entry with what was read.
+// open detects the format by the file's first character. The returned function ends with io.EOF, and for an unreadable line
+// returns an error and an entry with what was read.
 func (l *loader) open() (func() (*entry, error), error) {
 	text, err := l.text()
 	if err != nil {
@@ -353,8 +351,8 @@ func (l *loader) text() (*bufio.Reader, error) {
 	return l.encoding.reader(l.file), nil
 }
 
-// records returns a function that ends with io.EOF. A product with variations and no price gets their lowest price, and comes
-// after all other rows, because the variations come later in the file.
+// records returns a function that ends with io.EOF. Products that get their variations' lowest price come last, because
+// variations come later in the file.
 func (l *loader) records(t *table) func() (*entry, error) {
 	var waiting []*builder
 	lowest := map[string]int64{} // the lowest price of a product's variations, by the product's id or SKU
@@ -407,8 +405,7 @@ func (l *loader) records(t *table) func() (*entry, error) {
 	}
 }
 
-// leaveOut counts and reports a record that is not imported. The report shows value beside reason. It does nothing after the
-// first pass.
+// leaveOut reports a record that is not imported with value beside reason, in the first pass only.
 func (l *loader) leaveOut(r *record, value, reason string) error {
 	if l.check == nil {
 		return nil
@@ -418,7 +415,8 @@ func (l *loader) leaveOut(r *record, value, reason string) error {
 	return l.reportLeftOut(r.table, r.lines, []LineError{{Line: r.lines[0].number, Problem: reason, Value: value}})
 }
 
-// skips reports whether a value leaves a record out, such as the status of an unfinished checkout. sources.yaml has the reason.
+// skips reports whether a value, such as the status of an unfinished checkout, leaves a record out. sources.yaml has the
+// reason.
 func (l *loader) skips(r *record) (reason string, skipped bool) {
 	for word := range strings.SplitSeq(r.value(l.source.SkipBy), ",") {
 		if reason, skipped = l.source.Skip[statusWord(word)]; skipped {
@@ -462,8 +460,8 @@ func (l *loader) send(ctx context.Context) error {
 		Events: l.Events, DryRun: l.check != nil, MatchCustomers: true, Update: l.Update, ClearCompareAt: batch[0].clearsCompareAt,
 		KeepPrice: batch[0].unpriced, ImportId: l.id.String(),
 	}
-	// In the first pass over customers, ask first about all rows, because judge must know the stored customers. If judge then
-	// sends all rows unchanged, raw is also the answer to that.
+	// judge must know the stored customers, so in the first pass over customers ask about all rows first. If judge sends all
+	// unchanged, raw is also the answer to that.
 	var raw *adminv1.ImportResponse
 	if l.check != nil && l.Kind == transfer.Customers {
 		var err error
@@ -472,8 +470,8 @@ func (l *loader) send(ctx context.Context) error {
 		}
 		l.check.addStored(raw.GetCustomers())
 	}
-	// An importer that refuses a row stores nothing of the batch. Send it again without the bad rows, except in the second pass
-	// without SkipBad, and count only the answer for good rows.
+	// A refused row keeps its whole batch from being stored. Send the batch again without bad rows, except in the second pass
+	// without SkipBad, and count only that answer.
 	for len(rows) > 0 {
 		v := l.check.judge(rows)
 		out := raw
@@ -508,8 +506,7 @@ func (l *loader) send(ctx context.Context) error {
 		}
 		r.Lines += len(v.fresh)
 		if l.check != nil && l.Kind == transfer.Customers {
-			// Count as the checker has decided: the importer sees only one batch, and may count a customer of an earlier batch
-			// as new.
+			// The importer sees only one batch, and may count an earlier batch's customer as new.
 			out = &adminv1.ImportResponse{}
 			for _, e := range v.fresh {
 				*[]*int32{&out.Stored, &out.Changed, &out.Skipped}[e.fate]++
@@ -532,7 +529,7 @@ func (l *loader) send(ctx context.Context) error {
 	return nil
 }
 
-// reportBatch reports bad rows and, in the first pass, remarks and repeated rows, and writes the rows to Rejects.
+// reportBatch reports bad rows and, in the first pass, remarks and repeated rows, and writes them to Rejects.
 func (l *loader) reportBatch(batch []*entry) error {
 	for _, e := range batch {
 		for _, bad := range e.bad {
@@ -571,8 +568,8 @@ func (l *loader) reportLeftOut(t *table, lines []line, reasons []LineError) erro
 	return nil
 }
 
-// accept keeps the decisions v for the report and the second pass. rows are the good rows of the batch; first is the number of
-// its first row, good or bad.
+// accept keeps the decisions v for the report and the second pass. rows are the batch's good rows; first numbers its first row,
+// good or bad.
 func (l *loader) accept(v verdict, rows []*entry, first int) {
 	l.check.accept()
 	for _, e := range v.repeated {

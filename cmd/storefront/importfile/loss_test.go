@@ -148,7 +148,7 @@ func TestYesAndNo(t *testing.T) {
 	require.Equal(t, storefrontv1.Product_PUBLISHED, bySlug["c"].GetStatus())
 }
 
-// The order is refused. Only a line with nothing but the columns of items is an item of the order above.
+// Only a line with nothing but items' columns belongs to the order above.
 func TestAnOrderWithoutAReferenceIsNoItem(t *testing.T) {
 	t.Parallel()
 	s := storeOf(t, "EUR", "FR")
@@ -193,7 +193,7 @@ func TestAnOrderIsStoredWithAllItsLinesOrNotAtAll(t *testing.T) {
 	}
 }
 
-// An order of a customer with another id does not keep its own. A later order with only this id is refused.
+// A later order with only the id that was not kept is refused.
 func TestADryRunKnowsThatAnIDIsNotKept(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -224,7 +224,7 @@ func TestARightFileHasNoRemark(t *testing.T) {
 	require.Len(t, s.customers(), 4, "0 is the id of no guest")
 }
 
-// The column for the time also has the date, and an item's price is that of its whole quantity.
+// The column for the time has the date too, and an item's price is that of its whole quantity.
 func TestASaleOfSeveralOnGumroad(t *testing.T) {
 	t.Parallel()
 	s := storeOf(t, "USD", "US")
@@ -266,7 +266,7 @@ func TestASummaryWithoutTags(t *testing.T) {
 	}
 }
 
-// Stripe and others have amounts of the main unit in a column Amount, which is read as minor units.
+// Stripe's column Amount, for example, has the main unit, but is read as minor units.
 func TestARefusedAmountNamesItsMap(t *testing.T) {
 	t.Parallel()
 	s := storeOf(t, "EUR", "FR")

@@ -15,10 +15,10 @@ import (
 )
 
 type completion struct {
-	// fill has the first value of each field among the merged rows, for fields that this row lacks.
+	// fill has the first value among the merged rows of each field that this row lacks.
 	fill          *storefrontv1.Customer
 	orders, total int64
-	// present, ownOrders and ownTotal are this row's set fields, order count and total; zero until collectMerged reads this row.
+	// present, ownOrders and ownTotal are this row's set fields, count and total, once collectMerged has read it.
 	present             map[protoreflect.Name]bool
 	ownOrders, ownTotal int64
 }
@@ -26,7 +26,7 @@ type completion struct {
 // summedFields are never in completion.fill, because addCounts sums them.
 var summedFields = map[protoreflect.Name]bool{"orders_count": true, "total_paid": true}
 
-// root follows merges: if 7 was merged into 5, and 5 into 2, root(7) is 2. An unmerged row is its own root.
+// root follows merges: if 7 was merged into 5, and 5 into 2, root(7) is 2.
 func (l *loader) root(row int) int {
 	for {
 		m, merged := l.merged[row]
@@ -37,8 +37,7 @@ func (l *loader) root(row int) int {
 	}
 }
 
-// collectMerged reads the file once more for the values of merged rows. It runs after the first pass, because only then are all
-// merges known.
+// collectMerged reads the file once more for the merged rows' values, because all merges are known only after the first pass.
 func (l *loader) collectMerged(ctx context.Context) error {
 	l.completions = map[int]*completion{}
 	for row := range l.merged {
@@ -88,8 +87,8 @@ func (l *loader) collectMerged(ctx context.Context) error {
 	}
 }
 
-// addCounts adds the counts of m, the merged row e, unless adds is false. If the customer's count or total would exceed its
-// limit, it refuses e and clears m.
+// addCounts adds the counts of m, the merged row e, unless adds is false. If a sum would exceed its limit, it refuses e and
+// clears m.
 func (l *loader) addCounts(e *entry, c *completion, m *storefrontv1.Customer, adds bool) error {
 	if !adds {
 		return nil
@@ -110,8 +109,7 @@ func (l *loader) addCounts(e *entry, c *completion, m *storefrontv1.Customer, ad
 	return l.reportBatch([]*entry{e})
 }
 
-// complete prepares a row for the second pass with the values and counts of the rows merged into it, and without a phone that
-// another customer has.
+// complete gives a row the values and counts of those merged into it, and takes away a phone that another customer has.
 func (l *loader) complete(e *entry) {
 	if phone := phoneOf(e.message); l.phoneless[e.row] && phone != nil {
 		*phone = nil

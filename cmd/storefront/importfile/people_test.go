@@ -22,7 +22,7 @@ import (
 	"go.storefront.example/server/transfer/transfertest"
 )
 
-// s.agreed imports a text after a dry run, and requires the same report, error and rejected rows of both.
+// agreed imports a text after a dry run, and requires the same report, error and rejected rows.
 func (s store) agreed(o options, text string) (*importfile.Report, string) {
 	s.t.Helper()
 	var rejects, again bytes.Buffer
@@ -63,8 +63,7 @@ func TestTwoCustomersWithOnePhone(t *testing.T) {
 			require.Equal(t, email+"@example.com", by(s.orders(), (*storefrontv1.Order).GetReference)[reference].GetCustomer().GetEmail())
 		}
 
-		// A new e-mail with a stored customer's phone creates a customer without the phone. A row with only the phone is about
-		// the stored customer.
+		// A row with only the phone of a stored customer is about that customer; one with a new e-mail is not.
 		other := transfertest.OneCustomer().With("phone", "+237670000001").With("email", "dora@example.com")
 		text := transfertest.Lines(other, transfertest.Fields{"name": "A.", "phone": "+237670000001"})
 		var lines bytes.Buffer
@@ -78,7 +77,7 @@ func TestTwoCustomersWithOnePhone(t *testing.T) {
 	})
 }
 
-// Each field comes from the first row that has a value. Counts and totals are summed, unless two rows are the same record.
+// The first value of each field counts. Counts and totals are summed, unless two rows are the same record.
 func TestRowsOfOneCustomer(t *testing.T) {
 	t.Parallel()
 	const sums = "they are stored as one customer, with what the first row that has it says, and the sums of their counts and totals; a customer of the store keeps its own"
@@ -136,7 +135,7 @@ func TestRowsOfOneCustomer(t *testing.T) {
 	_, err = s.try(options{Kind: customers}, []byte("email,totalPaid\na@example.com,9007199254740991\na@example.com,1\n"))
 	require.EqualError(t, err, `totalPaid takes the customer's totalPaid past 9007199254740991 ("1"): line 3`)
 	require.Empty(t, s.customers())
-	// A row of a stored customer can be merged into a later one. The customer keeps the stored count and total.
+	// A row of a stored customer may be merged into a later one, and the stored count and total stay.
 	s.load(options{Kind: customers}, []byte("email,ordersCount,totalPaid\na@example.com,5,50\n"))
 	s.load(options{Kind: customers, Update: true}, []byte("email,phone,ordersCount,totalPaid\n"+
 		",670000001,2147483647,9007199254740991\na@example.com,670000001,10,100\n"))
@@ -159,7 +158,7 @@ func described(all []*storefrontv1.Customer) []string {
 	return texts
 }
 
-// An order fills empty fields of its customer, as in the API. Another value changes nothing, and the report names it.
+// Empty fields are filled, as in the API. Another value changes nothing, and is reported.
 func TestOrdersCompleteTheirCustomers(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -176,7 +175,7 @@ func TestOrdersCompleteTheirCustomers(t *testing.T) {
 	})
 }
 
-// An import of orders computes their customers' totals, but not that of another customer with the order's phone.
+// Its customer's total is computed.
 func TestAnOrderLeavesTheOwnerOfItsPhoneAlone(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, dbtest.New(t, dbtest.SQLite, db.Config{}))
@@ -309,8 +308,8 @@ func TestEachRowIsStoredMergedOrLeftOut(t *testing.T) {
 	})
 }
 
-// checkTotals requires that the sum of all total_paid has grown by that of the rows that were stored or added to others, or by
-// less for stored customers. remarks has why rows were merged or left out, by line.
+// checkTotals requires that the sum of total_paid has grown by that of the rows that were stored or added to others, or by less
+// for stored customers. remarks has the other rows' reasons by line.
 func (s store) checkTotals(before []*storefrontv1.Customer, rows []string, remarks map[int]string) {
 	s.t.Helper()
 	want, has, known := 0, map[string]bool{}, false

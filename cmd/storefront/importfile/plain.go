@@ -17,7 +17,7 @@ var interpreted = map[transfer.Kind][]string{
 	transfer.Orders:    {"id", "reference", "status", "amount", "paidAt"},
 }
 
-// copyFields sets the fields of m with the record's names, except those that are set, lists, or interpreted.
+// copyFields sets the fields with the record's names, except those that are set, lists, or interpreted.
 func (b *builder) copyFields(m protoreflect.Message) {
 	for fields, i := m.Descriptor().Fields(), 0; i < fields.Len(); i++ {
 		fd := fields.Get(i)

@@ -14,8 +14,8 @@ import (
 
 // Report is the result of an import or of a dry run.
 type Report struct {
-	// Lines is the sum of the other numbers. The store has a skipped row already. A merged row became part of another row of
-	// its customer. A repeated row repeats an earlier one. A row left out has nothing to import.
+	// Lines is the sum of the others. Skipped rows are in the store already. Merged rows became part of another row of their
+	// customer. Rows left out have nothing to import.
 	Lines, Stored, Changed, Skipped, Merged, Repeated, LeftOut, Bad int
 	// Read lists the columns of a CSV file that were read, with their fields; NotRead lists the others.
 	Read, NotRead []string
@@ -34,8 +34,8 @@ type Remark struct {
 	Column string
 	// Problem is the end of a sentence that begins with the column's name, such as "is left out".
 	Problem string
-	// Values has at most maxValues values. Count is the number of lines, and Lines has at most maxRanges ranges of their
-	// numbers. Related has, for each range, the row or customer that it conflicts with, or "".
+	// Values has at most maxValues values. Count is the number of lines, and Lines at most maxRanges ranges of their numbers.
+	// Related has what each range conflicts with, or "".
 	Values     []string
 	Lines      [][2]int
 	Related    []string
@@ -43,7 +43,6 @@ type Remark struct {
 	moreValues bool
 }
 
-// Limits of a report: ranges and values of a remark, letters of a value, and titles of unknown items.
 const (
 	maxRanges     = 50
 	maxValues     = 3
@@ -51,7 +50,7 @@ const (
 	maxTitles     = 20
 )
 
-// addRemark adds the line of e to the remark with the same column and problem, or adds one.
+// addRemark adds e's line to the remark with its column and problem, or adds one.
 func addRemark(all []*Remark, e LineError) []*Remark {
 	at := slices.IndexFunc(all, func(r *Remark) bool { return r.Column == e.Column && r.Problem == e.Problem })
 	if at < 0 {
@@ -154,7 +153,7 @@ func (r *Report) addUnknown(titles []string) {
 	}
 }
 
-// rejects writes the rows that are not imported to a file, each with its reason, for a person to correct and import.
+// rejects writes rows with their reasons to a file, for a person to correct and import.
 type rejects struct {
 	w     io.Writer
 	begun bool
@@ -228,7 +227,7 @@ func (r *rejects) add(t *table, lines []line, problems []LineError) error {
 	return w.Error()
 }
 
-// withReason returns an object in one line, with the reason as its first member. It leaves other texts unchanged.
+// withReason puts the reason into an object, as its first member, in one line. Other texts stay.
 func withReason(object, reason string) string {
 	var members map[string]json.RawMessage
 	if json.Unmarshal([]byte(object), &members) != nil {

@@ -12,12 +12,12 @@ import (
 	"go.storefront.example/server/transfer"
 )
 
-// maxRowBytes is larger than maxLineBytes, because an order with many items takes more bytes in an export than in the request
-// or the file that created it.
+// maxRowBytes exceeds maxLineBytes, because an order with many items takes more bytes in an export than in the request that
+// created it.
 const maxRowBytes = 16 << 20
 
-// LoadRows sends the lines of an export's file in batches and calls onBatch with each answer. The error for refused rows, or a
-// line longer than maxRowBytes, has the file's name and the line's number.
+// LoadRows sends an export's lines in batches and calls onBatch with each answer. The error for refused rows, or a line longer
+// than maxRowBytes, has the file's name and the line's number.
 func LoadRows(ctx context.Context, api API, store string, kind transfer.Kind, name string, in io.Reader,
 	onBatch func(*adminv1.ImportResponse)) error {
 	var batch []byte

@@ -83,7 +83,6 @@ func TestRejectedRowsKeepTheirSeparator(t *testing.T) {
 	require.Equal(t, "A, B", by(s.customers(), (*storefrontv1.Customer).GetEmail)["a@example.com"].GetName())
 }
 
-// Empty cells beyond the header, quotes after a comma and a space, and byte order marks inside a joined file.
 func TestHarmlessFormsOfRows(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
@@ -104,7 +103,7 @@ func TestHarmlessFormsOfRows(t *testing.T) {
 	}
 }
 
-// A stray quote makes rows a part of a value, in valid CSV. The import names each line that looks like a row.
+// A stray quote makes rows a part of a value, in valid CSV.
 func TestRowsInsideAValueAreNamed(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, dbtest.New(t, dbtest.SQLite, db.Config{}))
@@ -116,7 +115,7 @@ func TestRowsInsideAValueAreNamed(t *testing.T) {
 	require.Len(t, s.orders(), 2)
 }
 
-// A cell may be the name of a column, as in the exports of address books. A file of HTML is refused as that.
+// A cell may be the name of a column, as in exports of address books.
 func TestRowsAreNoHeader(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, dbtest.New(t, dbtest.SQLite, db.Config{}))

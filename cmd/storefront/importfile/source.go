@@ -78,8 +78,8 @@ type source struct {
 	// SkipBy is a field whose values in Skip leave a record out, for the reason there.
 	SkipBy string `yaml:"skipBy"`
 	Skip   meanings
-	// Variation and Variable are words in the field kind, in lower case: a variation with its price, and a product that has
-	// variations and may lack a price.
+	// Variation and Variable are words in the field kind, in lower case: a variation with its price, and a product with
+	// variations.
 	Variation, Variable string
 	// shop is true for another shop's export, whose amounts and times may contradict each other.
 	shop bool
@@ -138,8 +138,8 @@ func sourceOf(o Options) (source, error) {
 	return s, nil
 }
 
-// normalize makes Cover URL, cover_url and coverUrl, or Téléphone and telephone, one text. A leading - stays, because
-// WooCommerce writes -1 for a draft and 1 for a published product.
+// normalize makes Cover URL, cover_url and coverUrl one text. A leading - stays, because WooCommerce writes -1 for a draft and
+// 1 for a published product.
 func normalize(name string) string {
 	for i := range len(name) {
 		if name[i] >= 0x80 {

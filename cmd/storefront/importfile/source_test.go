@@ -185,7 +185,7 @@ func TestColumnsOfOnesOwn(t *testing.T) {
 	})
 }
 
-// A row with its own id is no further line of the order above. A title that contains a number stays a text.
+// Such as an order with an id of its own, or a title with a number.
 func TestRowsThatLookLikeOthers(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -216,7 +216,7 @@ func TestRowsThatLookLikeOthers(t *testing.T) {
 	})
 }
 
-// One phone or e-mail in two spellings is one customer, even in a dry run with several batches.
+// In two spellings, and in several batches.
 func TestADryRunReadsIdentifiersAsTheImportDoes(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, dbtest.New(t, dbtest.SQLite, db.Config{}))

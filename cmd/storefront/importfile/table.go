@@ -21,8 +21,8 @@ import (
 	"go.storefront.example/server/transfer"
 )
 
-// line has its number and its values in the order of the columns. For a JSON object it also has the text, the columns that the
-// object has (given), and the problems of its members.
+// line has its number and its values by column; of a JSON object also the text, the columns that it has (given), and its
+// members' problems.
 type line struct {
 	number int
 	values []string
@@ -141,8 +141,8 @@ func (t *table) columnsIn(fields []string) (names []string) {
 
 const maxTitleLines = 20
 
-// titleError looks in head for a title above the header: the first line is none, but a line below has a column for each needed
-// field, and more names of columns. A row may have one such name in a cell, such as Mobile, the type of its phone.
+// titleError looks for a title above the header: the first line is none, but one below has each needed field and more names of
+// columns. A row may have one such name in a cell, such as Mobile, the type of its phone.
 func (t *table) titleError(head []byte, needed [][]string, columns []Column) error {
 	number, fields := 0, slices.Collect(maps.Keys(t.Columns))
 	for text := range bytes.Lines(head) {
@@ -179,12 +179,12 @@ func blank(values []string) bool {
 	return !slices.ContainsFunc(values, func(v string) bool { return strings.TrimSpace(v) != "" })
 }
 
-// maxMembers bounds the columns of a JSON file, because a line may have a value for every column. Beyond it a new member gets a
-// column only if it is read as a field.
+// maxMembers bounds a JSON file's columns, because a line may have a value for each. Beyond it a new member gets one only if it
+// is a field.
 const maxMembers = 1000
 
-// newObjects has a column for each member; one inside an object is a column such as customer.email. If strict is true, objects
-// with unknown members are bad.
+// newObjects has a column for each member, such as customer.email for one inside an object. With strict, objects with unknown
+// members are bad.
 func newObjects(next func() ([]byte, int, error), s source, e textEncoding, strict bool) *table {
 	t := newTable(s)
 	t.letters, t.encoding = e.samples(), e
@@ -216,8 +216,7 @@ func newObjects(next func() ([]byte, int, error), s source, e textEncoding, stri
 	return t
 }
 
-// flatten puts prefix before the members' names: "" for the object of the line, "customer." for the object in its member
-// customer.
+// flatten puts prefix before the members' names: "" or, for the object in the member customer, "customer.".
 func (t *table) flatten(l *line, prefix string, object map[string]any, strict bool) {
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		value := object[name]
@@ -259,7 +258,7 @@ func (t *table) flatten(l *line, prefix string, object map[string]any, strict bo
 	}
 }
 
-// add returns the index of the new, last column. If two columns share a name, the first is read.
+// add returns the new column's index. Of two with one name, the first is read.
 func (t *table) add(name string) int {
 	at := len(t.header)
 	if _, twice := t.indexByName[normalize(name)]; !twice {
@@ -273,8 +272,8 @@ func (t *table) add(name string) int {
 // maxRecordLines bounds the memory for a record.
 const maxRecordLines = 10_000
 
-// next returns a line, or consecutive lines with the same value of the field Group. If one cannot be read, it returns an error
-// and a record with what was read, so that no order is stored without one of its items.
+// next returns the consecutive lines with the same value of the field Group, so that no order lacks one of its items. If one
+// cannot be read, it returns an error and what was read.
 func (t *table) next() (*record, error) {
 	begun, err := t.nextFilled()
 	r := &record{lines: []line{begun}, table: t}
@@ -324,8 +323,8 @@ func (t *table) columnsOf(field string) []int {
 	return indexes
 }
 
-// readColumns returns the read columns, each with its field if the names differ. It adds a question to an unread column that is
-// probably a misspelled name of one of fields.
+// readColumns returns the read columns, with their fields if the names differ. It adds a question to an unread one that is
+// probably misspelled.
 func (t *table) readColumns(fields []string) (read, unread []string) {
 	for i, name := range t.header {
 		field := t.fields[normalize(name)]
@@ -352,8 +351,8 @@ func (t *table) addUnread(member string) {
 	}
 }
 
-// nearest returns the column that a person probably meant, of a field that the file lacks, or "". The first letters must be
-// equal, because people rarely misspell the first, and "rate" is not "date".
+// nearest returns the column that a person probably meant by a missing field, or "". People rarely misspell the first letter,
+// and "rate" is not "date".
 func (t *table) nearest(name string, fields []string) (best, bestField string) {
 	word := normalize(name)
 	farthest := min(2, len(word)/2)
@@ -387,7 +386,7 @@ var needed = map[transfer.Kind][][]string{
 	transfer.Orders:    {{"reference", "id"}, {"email", "phone", "customer"}},
 }
 
-// keys has groups of fields that identify a row to update. A file must have a field of each group.
+// keys has groups of fields that identify a row to update; each needs one.
 var keys = map[transfer.Kind][][]string{
 	transfer.Products: {{"title", "id", "sku", "slug"}}, transfer.Customers: {{"email", "phone", "id"}}, transfer.Orders: {{"reference", "id"}},
 }
@@ -433,8 +432,7 @@ func (r *record) value(field string) string {
 	return value
 }
 
-// valueOn returns a value on line n, from 0, and its column. Without a value it returns the field's first column, or the field
-// if there is none.
+// valueOn returns a value on line n, from 0, and its column; without one, the field's first column, or the field.
 func (r *record) valueOn(n int, field string) (value, column string) {
 	indexes := r.table.columnsOf(field)
 	if len(indexes) == 0 {
@@ -464,8 +462,7 @@ func (r *record) columnOf(field string) string {
 	return column
 }
 
-// key is what the lines of a record share: the field Group, or else the id. No further line can belong to a record whose key is
-// "".
+// key is what a record's lines share: the field Group, or else the id. "" means that no line can follow.
 func (r *record) key() string {
 	if r.table.Group == "" {
 		return ""
@@ -473,9 +470,9 @@ func (r *record) key() string {
 	return cmp.Or(r.value(r.table.Group), r.value("id"))
 }
 
-// continuedBy reports whether next, of one line, is a further line of r: it has the same group or none, and no other id, buyer
-// or e-mail. A further line of an order must have an item, and without a group or id no status, amount or buyer, because it may
-// be an order without a reference.
+// continuedBy reports whether next, of one line, is a further line of r: with the same group or none, and no other id, buyer or
+// e-mail. A further line of an order has an item, and without a group or id no status, amount or buyer, because it may be an
+// order without a reference.
 func (r *record) continuedBy(next *record) bool {
 	for _, field := range []string{r.table.Group, "id", "customer"} {
 		if other := next.value(field); other != "" && other != r.value(field) {

@@ -37,8 +37,7 @@ func (e *LineError) Error() string {
 	return fmt.Sprintf("line %d: %s %s", e.Line, e.Column, e.Problem)
 }
 
-// seekable copies an input that can be read only once, such as a pipe, to a temporary file, which remove deletes. If ctx ends
-// while it waits for the input, it returns the context's error.
+// seekable copies an input that can be read only once to a temporary file, which remove deletes. It ends with the context.
 func seekable(ctx context.Context, in io.Reader) (file io.ReadSeeker, remove func(), err error) {
 	if s, ok := in.(io.ReadSeeker); ok {
 		if _, err := s.Seek(0, io.SeekStart); err == nil {
@@ -71,8 +70,8 @@ func seekable(ctx context.Context, in io.Reader) (file io.ReadSeeker, remove fun
 
 const spoolPattern = "storefront-import-*"
 
-// newSpool creates a temporary file that remove deletes. On Unix the file has no name, so it is gone even if this process is
-// killed. On Windows newSpool first deletes the files of killed imports.
+// newSpool creates a temporary file that remove deletes. On Unix it has no name, so it is gone even if this process is killed.
+// On Windows newSpool first deletes those of killed imports.
 func newSpool() (spool *os.File, remove func(), err error) {
 	leftovers, _ := filepath.Glob(filepath.Join(os.TempDir(), spoolPattern))
 	for _, path := range leftovers {
@@ -103,7 +102,7 @@ var binaryFormats = []struct{ mark, problem string }{
 	{"<", "is HTML or XML, as in some shops' files that end in .xls: open it in a spreadsheet, save it as CSV, and import that"},
 }
 
-// checkText judges by head, the first bytes. If utf16 is true, zero bytes may be part of a text.
+// checkText judges by the first bytes. In UTF-16, zero bytes may be part of a text.
 func checkText(head []byte, utf16 bool) error {
 	for _, f := range binaryFormats {
 		if bytes.HasPrefix(bytes.TrimLeft(head, "\ufeff \r\n\t"), []byte(f.mark)) {
@@ -122,8 +121,7 @@ func checkText(head []byte, utf16 bool) error {
 	return nil
 }
 
-// utf16Order recognizes UTF-16 without a byte order mark by the zero bytes between ASCII letters. It returns "utf-16le",
-// "utf-16be" or "".
+// utf16Order recognizes UTF-16 without a byte order mark by the zero bytes between ASCII letters: "utf-16le", "utf-16be" or "".
 func utf16Order(head []byte) string {
 	const letters = 8
 	var zeros [2]int
@@ -147,8 +145,8 @@ const maxLineBytes = 1 << 20
 type lines struct {
 	*bufio.Scanner
 	number int
-	// csv gets the lines one by one from Read. The lines of an invalid record but the first are read again, so that a stray
-	// quote does not swallow them.
+	// csv reads lines from Read. Those of an invalid record but the first are read again, so that a stray quote does not
+	// swallow them.
 	csv         *csv.Reader
 	separator   rune
 	encoding    textEncoding
@@ -181,7 +179,7 @@ func anyLine(data []byte, atEOF bool) (advance int, line []byte, err error) {
 	return i + 1, data[:i], nil
 }
 
-// next returns the next line that is not blank, and its number. The bytes are valid until the next call.
+// next returns the next line that is not blank. The bytes are valid until the next call.
 func (l *lines) next() ([]byte, int, error) {
 	for l.Scan() {
 		l.number++
@@ -195,7 +193,7 @@ func (l *lines) next() ([]byte, int, error) {
 	return nil, 0, l.end()
 }
 
-// end returns the error that ended the lines, or io.EOF. It returns the error for a line that is too long only once.
+// end returns the error that ended the lines, or io.EOF; that of a line that is too long only once.
 func (l *lines) end() error {
 	switch err := l.Err(); {
 	case errors.Is(err, bufio.ErrTooLong) && !l.tooLong:
@@ -235,8 +233,8 @@ func (l *lines) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// record returns the values and the number of the first line. For invalid CSV it returns the values of the first line only,
-// with quotes inside values as letters, and an error if a value begins with a quote.
+// record returns the values and the first line's number. Of invalid CSV it returns only the first line, with quotes inside
+// values as letters, and an error if a value begins with a quote.
 func (l *lines) record() (values []string, at int, err error) {
 	l.recordLines, l.size, l.ended = nil, 0, false
 	values, err = l.csv.Read()
@@ -269,11 +267,10 @@ func (l *lines) record() (values []string, at int, err error) {
 	return values, at, &LineError{Line: at, Problem: problem}
 }
 
-// sepLine matches a first line that names a file's separator for Excel. Programs that save the file again may add quotes and
-// empty cells.
+// sepLine matches a line that names a file's separator for Excel. Other programs may add quotes and empty cells.
 var sepLine = regexp.MustCompile(`(?i)^"?sep=([^"\r\n])"?[,;\t|]*(?:\r\n?|\n)`)
 
-// separatorIn returns the separator in a first line such as sep=;, whose length is mark, or else the header's.
+// separatorIn returns that of a first line such as sep=;, whose length is mark, or else the header's.
 func separatorIn(head []byte) (separator rune, mark int) {
 	if named := sepLine.FindSubmatch(head); named != nil {
 		separator, _ = utf8.DecodeRune(named[1])

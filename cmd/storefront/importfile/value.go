@@ -20,7 +20,7 @@ func isNo(text string) bool {
 var harmless = regexp.MustCompile(`^\+[0-9][0-9 ().-]*$|^-[0-9]+([.,][0-9]+)?$`)
 
 // isFormula reports whether a spreadsheet may evaluate a text (OWASP, CSV Injection): it begins with =, +, - or @, also in full
-// width, or with a tab or a line end, which some spreadsheets drop. Texts that harmless matches are no formulas.
+// width, or with a tab or a line end, which some drop. Texts that harmless matches are none.
 func isFormula(text string) bool {
 	first, _ := utf8.DecodeRuneInString(text)
 	return text != "" && strings.ContainsRune("=+-@\t\r\n＝＋－＠", first) && !harmless.MatchString(text)
