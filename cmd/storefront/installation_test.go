@@ -59,7 +59,7 @@ func (i installation) command(binary string, args ...string) *exec.Cmd {
 	return c
 }
 
-// run requires that a command of this binary succeeds, and decodes its JSON into into unless that is nil.
+// run requires that a command of this binary succeeds, and decodes its JSON into into.
 func (i installation) run(into any, args ...string) {
 	i.t.Helper()
 	i.runOf("storefront", into, args...)

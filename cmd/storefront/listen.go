@@ -105,8 +105,7 @@ func (c *listenCmd) Run(s *invocation) error {
 	return l.run()
 }
 
-// printSecret serves --print-secret. It fails unless the secret is lasting, because a secret of this start only would soon be
-// useless.
+// printSecret serves --print-secret. It fails for a secret of this start only, which would soon be useless.
 func (s *invocation) printSecret(secret string, lasting bool) error {
 	switch {
 	case !lasting:
@@ -134,8 +133,8 @@ type listener struct {
 	routes    routes
 	forwarder *forwarder
 
-	// The field since is the position of the server's last answer, nil before the first. seen has the times of the events after
-	// this position, by their ids.
+	// since is the position of the server's last answer, nil before the first; seen has the times of the events after it, by
+	// id.
 	since *timestamppb.Timestamp
 	seen  map[string]time.Time
 	slots chan struct{}
@@ -144,7 +143,7 @@ type listener struct {
 	hint  bool       // true once listen has printed how to send an event again
 }
 
-// run follows the events until the context ends, the first connection fails, or the server refuses a later one.
+// run follows the events until the context ends, the first connection fails, or a later one is refused.
 func (l *listener) run() error {
 	for wait, lost := minWait, false; ; {
 		err := l.client.Watch(l.ctx, &adminv1.WatchEventsRequest{Store: l.store.GetId(), Types: l.events, Since: l.since},
@@ -238,7 +237,7 @@ func (l *listener) show(w io.Writer, text string) {
 	_, _ = fmt.Fprintln(w, text)
 }
 
-// forwardNew posts those events of an answer that no earlier answer had. It waits while maxForwards events are being posted.
+// forwardNew posts the events that no earlier answer had. It waits while maxForwards are being posted.
 func (l *listener) forwardNew(answer *adminv1.WatchEventsResponse) error {
 	for _, e := range answer.GetEvents() {
 		if _, taken := l.seen[e.GetId()]; taken {
@@ -295,7 +294,7 @@ type route struct {
 // routes has the most specific route first: single types, then beginnings of types, the longest first.
 type routes []route
 
-// readRoutes reads the values of --forward. defaultURL, of --forward-to, takes the types that no --forward takes; "" means none.
+// readRoutes reads --forward. defaultURL, of --forward-to, takes all other types; "" means none.
 func readRoutes(defaultURL string, given []string) (routes, error) {
 	var all routes
 	if defaultURL != "" {
@@ -395,7 +394,7 @@ func describeForward(e *adminv1.Event, r egress.Result) string {
 
 const maxReason = 200
 
-// reason returns ": " and the first line with a letter of the receiver's answer, cut to maxReason characters; or "".
+// reason returns ": " and the first line with a letter of the answer, at most maxReason characters; or "".
 func reason(r egress.Result) string {
 	for line := range strings.Lines(r.Answer) {
 		if line = strings.TrimSpace(line); strings.ContainsFunc(line, unicode.IsLetter) {
@@ -413,8 +412,8 @@ func describeEvent(e *adminv1.Event) string {
 		visible(admin.EventSummary([]byte(e.GetPayload()))))
 }
 
-// listenSecret derives the secret from the operator's token, or else from dev's secret key, so that each start has the same one
-// and none is stored. Without token and dev, each call returns a new secret.
+// listenSecret derives the secret from the operator's token or dev's secret key, so that each start has the same and none is
+// stored. Without both, each call returns a new one.
 func listenSecret(token string, dev *devFolder, storeID string) (string, error) {
 	seed := []byte(token)
 	if token == "" && dev != nil {

@@ -154,7 +154,7 @@ func TestUnaskedAnswersArePrintedNowhere(t *testing.T) {
 	serving.stop()
 }
 
-// Both receive every event, also those created while the server does not run. A killed listen leaves no row.
+// Also events created while the server does not run. A killed listen leaves no row.
 func TestListenOnAServer(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {

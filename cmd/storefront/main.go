@@ -1,5 +1,4 @@
-// Storefront runs and operates the service: one binary for the API, the database's schema, and the platform's operations on its
-// stores.
+// Storefront is the service in one binary: the API, the database's schema, and the platform's operations on its stores.
 package main
 
 import (
@@ -13,8 +12,8 @@ import (
 	"golang.org/x/term"
 )
 
-// outliveReaders makes writes fail, which loggers ignore, when nobody reads the log or the output any more. Commands that only
-// print end there, as others do in a pipe.
+// outliveReaders makes writes fail, which loggers ignore, when nobody reads the output any more. Commands that only print end
+// there, as in a pipe.
 func outliveReaders() { signal.Ignore(syscall.SIGPIPE) }
 
 func main() {

@@ -77,7 +77,7 @@ func (c *migratePlanCmd) Run(s *invocation) error {
 
 func shortSQL(sql string) string { return cut(strings.Join(strings.Fields(sql), " "), 60) }
 
-// cut shortens a text to a number of characters, the last of them "…". 0 means no limit.
+// cut shortens a text to a number of characters, the last "…". 0 means no limit.
 func cut(text string, columns int) string {
 	if runes := []rune(text); columns > 0 && len(runes) > columns {
 		return string(runes[:columns-1]) + "…"

@@ -42,8 +42,7 @@ func TestEachMigrationIsToldWhenItBegins(t *testing.T) {
 	require.Empty(t, told)
 }
 
-// A killed command lets PostgreSQL complete its statement. One that is interrupted while it creates an index leaves an invalid
-// index.
+// PostgreSQL completes a killed command's statement. One interrupted while it creates an index leaves an invalid one.
 func TestMigrateUpThatIsStoppedGoesOn(t *testing.T) {
 	t.Parallel()
 	need.Heavy(t, "it stops migrations")

@@ -34,7 +34,7 @@ func usage(format string, args ...any) error {
 	return usageError{fmt.Errorf(format, args...)}
 }
 
-// parserError adds the word that the user probably meant, and the command for help, such as `storefront key --help`.
+// parserError adds the word that the user probably meant, and the command for help.
 func parserError(err error) error {
 	command := "storefront"
 	if parse, ok := errors.AsType[*kong.ParseError](err); ok && parse.Context != nil && parse.Context.Selected() != nil {
@@ -48,7 +48,7 @@ func parserError(err error) error {
 	return usage("%s; see `%s --help`", text, command)
 }
 
-// explainImmutable explains that only the command that creates the object has the flag. It returns other errors unchanged.
+// explainImmutable explains that only the command that creates the object has the flag.
 func explainImmutable(err error, n *kong.Node) error {
 	name, unknown := strings.CutPrefix(err.Error(), "unknown flag --")
 	if !unknown || n == nil || n.Name != "update" {
@@ -63,7 +63,7 @@ func explainImmutable(err error, n *kong.Node) error {
 	return err
 }
 
-// formCodes refuse a value of a wrong form, which on the command line is a mistake of the user.
+// formCodes refuse a value of a wrong form, which on the command line is the user's mistake.
 var formCodes = []apierr.Code{apierr.ValidationFailed, apierr.PhoneInvalid, apierr.CustomerIdentifierRequired}
 
 // report prints an error as one line, and returns the exit status 0, 1 or 2.
@@ -190,8 +190,8 @@ func lowerFirst(text string) string {
 	return string(unicode.ToLower(first)) + text[size:]
 }
 
-// nearest returns the known text that differs from word in the fewest letters: at most three, and at most half of the word.
-// Otherwise it returns "".
+// nearest returns the known text that differs from word in the fewest letters: at most three and half of the word. Otherwise
+// "".
 func nearest(word string, known []string) string {
 	best, least := "", min(3, len(word)/2)
 	for _, k := range known {
@@ -202,7 +202,7 @@ func nearest(word string, known []string) string {
 	return best
 }
 
-// notOneOf matches the parser's and a refusal's message about a value that is none of the possible ones, which both list.
+// notOneOf matches the parser's and a refusal's message about a value that is none of the listed ones.
 var notOneOf = []*regexp.Regexp{regexp.MustCompile(`must be one of (.*) but got "(.*)"$`),
 	regexp.MustCompile(`must be (?:ping or )?one of (.*), not "(.*)"$`)}
 
@@ -222,7 +222,7 @@ func suggestValue(text string) string {
 	return text
 }
 
-// nearestLength returns the time in known, such as 30d, that differs least; "" if known has no times.
+// nearestLength returns the nearest time in known, such as 30d; "" if known has no times.
 func nearestLength(length time.Duration, known []string) (best string) {
 	least := time.Duration(math.MaxInt64)
 	for _, k := range known {
@@ -244,7 +244,7 @@ func spanOf(text string) (time.Duration, error) {
 	return lengthOf(text)
 }
 
-// listCommand has the command that lists the objects which exist, by the code that says that one does not.
+// listCommand lists the objects that exist, by the code that says that one does not.
 var listCommand = map[apierr.Code]string{
 	apierr.StoreNotFound: "store", apierr.ProductNotFound: "product", apierr.CustomerNotFound: "customer",
 	apierr.OrderNotFound: "order", apierr.PaymentLinkNotFound: "link", apierr.APIKeyNotFound: "key",
@@ -260,7 +260,7 @@ func (e unknownName) Unwrap() error { return e.error }
 
 const maxNames = 100
 
-// withHint adds the name that the user probably meant, the command that lists the names, or how to pass a token.
+// withHint adds the name that the user probably meant, the command that lists names, or how to pass a token.
 func (s *invocation) withHint(ctx context.Context, o admin.API, refusal error) error {
 	r, ok := errors.AsType[*apierr.Refusal](refusal)
 	if ok && r.Code == apierr.AdminTokenMissing {

@@ -30,8 +30,8 @@ func moveSteps(t *testing.T) (steps [][2]string) {
 	return steps
 }
 
-// A store with 10,000 orders moves to the other database. There the API answers every GET as before, keys work, and deliveries
-// have the known signing secret.
+// 10,000 orders move to the other database. The API answers every GET as before, keys work, and deliveries have the known
+// secret.
 func TestMovingAStore(t *testing.T) {
 	t.Parallel()
 	need.Heavy(t, "it moves a store with 10,000 orders between databases")

@@ -24,8 +24,8 @@ import (
 	"go.storefront.example/worker/signature"
 )
 
-// TestNewcomer runs testdata/newcomer: what a new user does in an empty folder. With STOREFRONT_TEST_BINARY, as in CI, the
-// scripts run that binary.
+// TestNewcomer runs what a new user does in an empty folder. With STOREFRONT_TEST_BINARY, as in CI, the scripts run that
+// binary.
 func TestNewcomer(t *testing.T) {
 	t.Parallel()
 	need.Heavy(t, "it follows the help in an empty folder, with every example")

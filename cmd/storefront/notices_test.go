@@ -34,8 +34,8 @@ import (
 	"go.storefront.example/worker/signature"
 )
 
-// Each notice is written once and arrives signed and in order. The test causes it as in practice, and changes times in the
-// database only instead of waiting.
+// Each notice is caused as in practice, written once, and arrives signed and in order. Only times in the database replace
+// waiting.
 func TestNoticesOfWhatHappens(t *testing.T) {
 	t.Parallel()
 	need.Heavy(t, "it runs servers and workers until each notice arrives")
@@ -112,8 +112,7 @@ func TestNoticesOfWhatHappens(t *testing.T) {
 			}
 			restart := func() {
 				t.Helper()
-				// Wait until the last result is stored: the next notice would otherwise wait until the killed worker's lease
-				// ends.
+				// The next notice would otherwise wait until the killed worker's lease ends.
 				require.Eventually(t, func() bool {
 					return dbtest.Count(t, handle, "deliveries WHERE store_id = $1", notice.Platform) == 0
 				}, time.Minute, 10*time.Millisecond)

@@ -88,7 +88,7 @@ func TestOneProcessEndsInOrder(t *testing.T) {
 	require.Equal(t, "succeeded", deliveries[0].Status)
 }
 
-// In an empty folder the server makes the database and its key, and prints the next commands until there is a store.
+// The server makes the database and its key, and prints the next commands until there is a store.
 func TestANewInstallationIsToldWhatToDoNext(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

@@ -64,14 +64,14 @@ func (c *orderCreateCmd) Run(s *invocation) error {
 
 var noDigits = regexp.MustCompile(`\D`)
 
-// differs reports whether the flags give the buyer another name, e-mail or phone. A phone may be in its national form.
+// differs reports whether the flags give the buyer another name, e-mail or phone, also in its national form.
 func (c *orderCreateCmd) differs(buyer *storefrontv1.Order_Customer) bool {
 	same := func(given, kept string) bool { return given == "" || strings.EqualFold(strings.TrimSpace(given), kept) }
 	return !same(c.CustomerName, buyer.GetName()) || !same(c.CustomerEmail, buyer.GetEmail()) ||
 		!strings.HasSuffix(buyer.GetPhone(), strings.TrimLeft(noDigits.ReplaceAllString(c.CustomerPhone, ""), "0"))
 }
 
-// c.name puts the ids of the products, the customer and the payment link in the flags into the request.
+// name puts the ids of the named products, customer and payment link into the request.
 func (c *orderCreateCmd) name(ctx context.Context, o admin.API, in *adminv1.CreateOrderRequest) (err error) {
 	if c.Customer != "" {
 		if _, in.CustomerId, err = customerName(ctx, o, c.Store, c.Customer); err != nil {

@@ -47,12 +47,11 @@ func (s *invocation) exporterVariable(name string) (value, from string) {
 	return value, "OTEL_" + from
 }
 
-// newOTLPClient reads OpenTelemetry's variables ("OpenTelemetry Protocol Exporter"). Its errors quote no value, because a
-// header or an address may have a secret.
+// newOTLPClient reads OpenTelemetry's variables. Its errors quote no value, because a header or an address may have a secret.
 func (s *invocation) newOTLPClient() (*otlpClient, error) {
 	c := &otlpClient{header: http.Header{
 		"Content-Type": {"application/x-protobuf"},
-		// An empty value is not sent. It lets net/http repeat the request when an idle connection turns out to be closed.
+		// It is not sent, and lets net/http repeat the request on a closed idle connection.
 		"Idempotency-Key": nil,
 	}}
 	c.url = s.variable("EXPORTER_OTLP_TRACES_ENDPOINT")

@@ -52,7 +52,7 @@ func (s *invocation) print(object []byte) error {
 	}
 	var whose struct{ Currency string } // "" if the object has no currency
 	_ = json.Unmarshal(object, &whose)
-	// Write all lines at once: a reader such as grep -q stops at a line, and a later write would fail.
+	// A reader such as grep -q stops at a line, and a later write would fail.
 	var lines bytes.Buffer
 	w := tabwriter.NewWriter(&lines, 0, 0, 2, ' ', 0)
 	s.writeLines(w, "", object, whose.Currency)
@@ -63,8 +63,8 @@ func (s *invocation) print(object []byte) error {
 	return err
 }
 
-// writeLines writes a line with path and value for each text, number or boolean inside a value. path is such as customer.email.
-// A list of such plain values is one line, and so is an empty list or object.
+// writeLines writes path and value of each text, number or boolean inside a value, such as customer.email. A list of these is
+// one line, as is an empty list or object.
 func (s *invocation) writeLines(w io.Writer, path string, value json.RawMessage, currency string) {
 	var items []json.RawMessage
 	members, err := membersOf(value)
@@ -91,8 +91,7 @@ func (s *invocation) writeLines(w io.Writer, path string, value json.RawMessage,
 	}
 }
 
-// formatValue reads a value whose name ends in amount, or is totalPaid, as minor units of currency. Other whole numbers get
-// thousands separators.
+// formatValue reads a value at amount or totalPaid as minor units of currency. Other whole numbers get thousands separators.
 func formatValue(path string, value json.RawMessage, currency string) string {
 	minor, err := strconv.ParseInt(string(value), 10, 64)
 	name := strings.ToLower(path[strings.LastIndexByte(path, '.')+1:])
@@ -156,8 +155,8 @@ func indented(text []byte) string {
 
 const absent = "-"
 
-// visible quotes a text with characters that a terminal would not show. Texts come from clients of the API, who could otherwise
-// send codes that control the terminal.
+// visible quotes a text with characters that a terminal would not show. Texts come from clients, who could otherwise send codes
+// that control it.
 func visible(text string) string {
 	if strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) && r != ' ' }) {
 		return strconv.Quote(text)
@@ -165,8 +164,7 @@ func visible(text string) string {
 	return text
 }
 
-// escaped escapes the characters that a terminal would not show. Errors quote files and servers, which may contain such
-// characters.
+// escaped escapes such characters, which files and servers that errors quote may contain.
 func escaped(text string) string {
 	var out strings.Builder
 	for _, r := range text {
@@ -181,16 +179,15 @@ func escaped(text string) string {
 
 const (
 	columnGap = "  "
-	// minCut is the smallest number of characters to which fit cuts a text, and the default of column.room.
+	// minCut is the least number of characters to which fit cuts a text by default.
 	minCut = 12
-	// shortID is how many of an id's last characters a narrow terminal shows. Commands accept them for the id; they are random,
-	// while the first ones are a time.
+	// shortID is how many of an id's last characters a narrow terminal shows. Commands accept these; they are random, while the
+	// first are a time.
 	shortID = 8
 )
 
 // shownColumn is a column of a printed table. On a narrow terminal fit first shortens ids and times, then leaves out optional
-// columns, the rightmost first, and last cuts texts in columns whose cut is true. It leaves out an optional column rather than
-// cut a text to fewer than room characters. width is in characters of the terminal.
+// columns, the rightmost first, and last cuts texts where cut is true, to room characters at least. width is in characters.
 type shownColumn struct {
 	name          string
 	isID, isTime  bool
@@ -206,8 +203,7 @@ func (c *shownColumn) measure() {
 	}
 }
 
-// minWidth is the smallest width that fit may give the column, with room characters of a text visible. A column whose texts may
-// not be cut keeps its width.
+// minWidth keeps room characters of a text visible. A column whose texts may not be cut keeps its width.
 func (c *shownColumn) minWidth(room int) int {
 	if c.cut {
 		return min(c.width, max(room, len(c.name)))
@@ -228,7 +224,7 @@ func plainColumns(header []string, rows [][]string) []*shownColumn {
 	return all
 }
 
-// fit returns the columns that a terminal of this width can show, as shownColumn describes. 0 means no limit.
+// fit returns the columns that a terminal of this width can show. 0 means no limit.
 func fit(all []*shownColumn, terminal int) []*shownColumn {
 	fullWidth := func(c *shownColumn) int { return c.width }
 	if terminal == 0 || widthOf(all, fullWidth) <= terminal {

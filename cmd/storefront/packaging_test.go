@@ -146,7 +146,7 @@ func parseUnit(t *testing.T, path string) unit {
 	return u
 }
 
-// installed is found by systemd in /usr/local/bin, where a person installs it, or in /usr/bin, where the package does.
+// installed is found by systemd in /usr/local/bin, where a person installs it, or in the package's /usr/bin.
 const installed = "storefront"
 
 func secretsOf(t *testing.T, command string) (credentials []string) {
@@ -166,7 +166,7 @@ func secretsOf(t *testing.T, command string) (credentials []string) {
 	return credentials
 }
 
-// oneMachine is the unit that listens on ports 80 and 443, and takes the place of the others.
+// oneMachine listens on ports 80 and 443, in place of the other units.
 const oneMachine = "systemd/storefront.service"
 
 func TestUnitsFitTheCommandsAndAreHardenedAlike(t *testing.T) {
@@ -225,7 +225,7 @@ func TestTheTimerStartsABackup(t *testing.T) {
 	}
 }
 
-// The sample for the units is also a valid shell script, because people run commands with the same settings.
+// People run commands with the units' settings.
 func TestSampleOfSettingsIsReadByAShell(t *testing.T) {
 	t.Parallel()
 	shell, err := exec.LookPath("sh")
@@ -307,7 +307,7 @@ func requireOneVersion(t *testing.T, places ...place) {
 	}
 }
 
-// go.mod names the version of Go, and package.json the oldest version of Node. The workflow and .ci/install read these files.
+// The workflow and .ci/install read go.mod and package.json, which has the oldest version of Node.
 func TestEveryFileNamesOneGoAndOneNode(t *testing.T) {
 	t.Parallel()
 	const line = `(?m)^go (\d+\.\d+)`
@@ -407,7 +407,6 @@ func TestComposeOverrideOfTheManual(t *testing.T) {
 	}
 }
 
-// The page for people who move in names every field that an import reads from a file that is no shop's export.
 func TestMovingInNamesEveryFieldOfAnImport(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("importfile/sources.yaml")

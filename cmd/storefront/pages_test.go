@@ -11,13 +11,13 @@ import (
 	"testing"
 )
 
-// The longest sentence and the longest cell of a table on a page, in words. A piece of code is one word.
+// The longest sentence and cell of a table, in words. A piece of code is one word.
 const (
 	maxSentence = 30
 	maxCell     = 60
 )
 
-// oneWord maps an expression that pages must not contain to the word that they use for the same thing.
+// oneWord maps an expression that pages must not contain to the word that they use.
 var oneWord = map[string]string{
 	`operator's listener`:           "admin listener",
 	`typed (?:protocol|RPC|method)`: "RPC",
@@ -98,7 +98,7 @@ func TestPagesHaveShortSentencesAndOneWordForOneThing(t *testing.T) {
 	}
 }
 
-// CONTRIBUTING.md has a command in place of a table of packages. The command prints a sentence for every package with code.
+// CONTRIBUTING.md has a command in place of a table, which prints a sentence for every package with code.
 func TestCommandOfContributingPrintsWhatEveryPackageOwns(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../CONTRIBUTING.md")

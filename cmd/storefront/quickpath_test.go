@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestTheQuickPathEndsWithAnAnswerAndADeliveredPing leaves out the commands that install the program or do not return. A block
-// that is pasted must not wait for a server.
+// TestTheQuickPathEndsWithAnAnswerAndADeliveredPing leaves out commands that install the program or do not return. A pasted
+// block must not wait for a server.
 func TestTheQuickPathEndsWithAnAnswerAndADeliveredPing(t *testing.T) {
 	t.Parallel()
 	for _, program := range []string{"sh", "curl", "grep"} {

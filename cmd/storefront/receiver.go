@@ -20,7 +20,7 @@ const receiverName = "dev receiver"
 
 const maxEventBytes = 4 << 20
 
-// receiver takes webhooks in place of an owner's server. It verifies each delivery and calls report with it.
+// receiver verifies webhooks in place of an owner's server, and calls report with each.
 type receiver struct {
 	listener net.Listener
 	server   *http.Server

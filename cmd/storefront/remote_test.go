@@ -58,8 +58,7 @@ func startServer(t *testing.T, args ...string) string {
 	return "http://" + line.AdminAddr
 }
 
-// A command prints the same through a server as on the database. The scripts run with one kind of database, because other tests
-// run them on each.
+// The scripts run with one kind of database, because other tests run them on each.
 func TestCommandsThroughAServer(t *testing.T) {
 	t.Parallel()
 	need.Heavy(t, "it runs the scripts of commands a second time, through a server")

@@ -17,18 +17,16 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// apiField is the tag of a flag that sets a field, with the field's JSON name. A refusal of the field is reported with the
-// flag's name.
+// apiField is the tag of a flag that sets a field, with its JSON name. A refusal of the field is reported with the flag's name.
 const apiField = "api"
 
-// resolvable is a flag's value that only the database or server can convert, such as "how long ago" or an amount in the store's
-// currency.
+// resolvable is a value that only the database or server can convert, such as an amount in the store's currency.
 type resolvable interface {
 	resolve(ctx context.Context, o admin.API, currency func() (string, error)) error
 }
 
-// fill sets fields of the requests, and their update masks, from the flags that the user gave: each in the first request that
-// has it. It calls currency only for an amount with a decimal point.
+// fill sets fields of the requests, and update masks, from the flags that the user gave: each in the first request that has it.
+// It calls currency only for an amount with a decimal point.
 func (s *invocation) fill(ctx context.Context, o admin.API, currency func() (string, error), requests ...proto.Message) error {
 	members := make([][]string, len(requests))
 	for _, f := range s.flags {
@@ -97,7 +95,7 @@ func (s *invocation) fillIn(ctx context.Context, o admin.API, c inStore, in prot
 	return ctx, s.fill(ctx, o, currencyOf(ctx, o), in)
 }
 
-// act calls do with the context of the named object's store and the object's id, and prints the answer.
+// act calls do with the named object's id in its store's context, and prints the answer.
 func act[Out proto.Message](s *invocation, c storeScoped, name string, resolve resolver,
 	do func(ctx context.Context, o admin.API, id string) (Out, error), toJSON func(Out) []byte) error {
 	return s.operate(c.target, func(ctx context.Context, o admin.API) error {
@@ -153,10 +151,10 @@ func listOf[Item, In, Out proto.Message](s *invocation, c inStore, l limit, t ta
 	}, call, items)
 }
 
-// turnTo sets the page in a request: the number of its objects, and the token with which the page before ended.
+// turnTo sets the page: its size, and the token with which the page before ended.
 type turnTo func(size *int32, token string)
 
-// list prints at most --limit objects. prepare fills the request first, and returns the context of the calls.
+// list prints at most --limit objects. prepare fills the request and returns the calls' context.
 func list[Item, In, Out proto.Message](s *invocation, c target, l limit, t table[Item], in In, turn turnTo,
 	prepare func(context.Context, admin.API) (context.Context, error), call method[In, Out], items func(Out) []Item) error {
 	return s.operate(c, func(ctx context.Context, o admin.API) error {
@@ -225,7 +223,7 @@ func listPages[Item entry, In proto.Message, Out interface {
 			page, size, flag = int64(valueOr(c.Page, 1)), int(valueOr(c.PageSize, defaultPageSize)), "--page"
 			limit = size
 		}
-		// An object that is created between two requests moves older ones into the next page. Print them only once.
+		// An object created between two requests moves older ones into the next page. Print them once.
 		var all []Item
 		var total int64
 		for seen := map[string]bool{}; ; page++ {
@@ -273,8 +271,7 @@ type column[Item any] struct {
 	value func(Item) string
 	id    func(Item) string                 // a UUID, whose end is shown on a narrow terminal
 	at    func(Item) *timestamppb.Timestamp // shown without seconds on a narrow terminal
-	// cut is true if fit may cut the texts, to room characters at least; 0 means minCut. It leaves an optional column out
-	// instead.
+	// cut is true if fit may cut the texts, to room characters at least; 0 means minCut.
 	cut  bool
 	room int
 	// optional is true if fit may leave the column out.
@@ -326,7 +323,7 @@ func (t table[Item]) print(s *invocation, l limit, items []Item) error {
 
 func messageJSON[M proto.Message](m M) []byte { return apijson.Marshal(m) }
 
-// selectFields returns the named members of a message in this order. A member in extra replaces the message's.
+// selectFields returns a message's named members in this order. Those in extra replace them.
 func selectFields(m proto.Message, extra map[string]json.RawMessage, names ...string) []byte {
 	var values map[string]json.RawMessage
 	if err := json.Unmarshal(apijson.Marshal(m), &values); err != nil {

@@ -62,8 +62,8 @@ func manualBackup(t *testing.T, program string) string {
 	return program + block
 }
 
-// restorePostgres runs the manual's commands for pg_dump and for a copy of the whole server, with other ports. It returns an
-// installation restored from pg_dump's file.
+// restorePostgres runs the manual's commands for pg_dump and for a copy of the whole server, with other ports, and returns the
+// installation from pg_dump's file.
 func restorePostgres(t *testing.T, i installation) installation {
 	bin := filepath.Dir(postgresTool(t, "pg_basebackup"))
 	target := dbtest.EmptyURL(t, dbtest.Postgres)

@@ -38,8 +38,8 @@ var (
 	runbookBlock = regexp.MustCompile("(?s)\n```sh\n(.*?)\n```\n")
 )
 
-// runbookCases returns the commands of each case for a kind of database, by the case's title. A block for only one kind begins
-// with a comment that names it.
+// runbookCases returns each case's commands for a kind of database, by title. A block for only one kind begins with a comment
+// that names it.
 func runbookCases(t *testing.T, database string) map[string]string {
 	t.Helper()
 	text, err := os.ReadFile("RUNBOOK.md")
@@ -74,7 +74,7 @@ func runbookCases(t *testing.T, database string) map[string]string {
 	return cases
 }
 
-// receiverProxy starts a proxy that connects every delivery to the receiver at to. While down is true, it refuses deliveries.
+// receiverProxy connects every delivery to the receiver at to, or refuses it while down is true.
 func receiverProxy(t *testing.T, to string, down *atomic.Bool) string {
 	t.Helper()
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -175,8 +175,8 @@ func (s *scene) webhooks() (found []struct{ ID, State string }) {
 	return found
 }
 
-// runbookScenes has two functions by the title of a case: before prepares the problem, and after checks that the case's
-// commands, which printed said, have solved it.
+// runbookScenes has by a case's title before, which prepares the problem, and after, which checks that the commands, which
+// printed said, have solved it.
 var runbookScenes = map[string]struct {
 	before func(s *scene)
 	after  func(s *scene, said string)

@@ -86,7 +86,7 @@ func makeCluster(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Check(dbtest.AddNodes(context.Background(), ts.Getenv("STOREFRONT_DATABASE_URL")))
 }
 
-// partOf sets a variable to the first or last letters of a text, as in: beginning B $ID 13.
+// partOf sets a variable to a text's first or last letters, as in: beginning B $ID 13.
 func partOf(cut func(string, int) string) func(ts *testscript.TestScript, neg bool, args []string) {
 	return func(ts *testscript.TestScript, _ bool, args []string) {
 		n, err := strconv.Atoi(args[2])
@@ -123,7 +123,7 @@ func exitCode(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// jsonAt returns the value at a dotted path as text. In a path, len is the length of a list.
+// jsonAt returns the text at a dotted path, in which len is the length of a list.
 func jsonAt(ts *testscript.TestScript, file, path string) string {
 	d := json.NewDecoder(strings.NewReader(ts.ReadFile(file)))
 	d.UseNumber()
@@ -199,7 +199,7 @@ func rowsAre(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// makeLines is "ndjson FILE COUNT [BAD]": a customer a line, of which line BAD has an invalid e-mail.
+// makeLines is "ndjson FILE COUNT [BAD]": customers, of whom that on line BAD has an invalid e-mail.
 func makeLines(ts *testscript.TestScript, _ bool, args []string) {
 	count, err := strconv.Atoi(args[1])
 	ts.Check(err)

@@ -112,8 +112,7 @@ type secretKey struct {
 	OldSecretKeys []string `name:"old-secret-keys" secret:"" placeholder:"BASE64,…" help:"Former keys, separated by commas, until storefront secret rotate has replaced them."`
 }
 
-// keyFile returns the path of the key file beside a SQLite file, which is used unless --secret-key is set. path has no meaning
-// unless embedded is true.
+// keyFile returns the path of the key file beside a SQLite file, which is used unless --secret-key is set.
 func keyFile(databaseURL string) (path string, embedded bool) {
 	path, embedded = strings.CutPrefix(databaseURL, "sqlite:")
 	return path + ".key", embedded
@@ -130,8 +129,7 @@ func (k secretKey) check() error {
 	return err
 }
 
-// ring returns the key that encrypts secrets and the older keys, which only decrypt them. On SQLite it creates a missing key
-// file.
+// ring returns the key that encrypts secrets, and older keys. On SQLite it creates a missing key file.
 func (k secretKey) ring(d database) (*seal.Keyring, error) {
 	if err := k.check(); err != nil {
 		return nil, err
@@ -159,7 +157,7 @@ func (k secretKey) ring(d database) (*seal.Keyring, error) {
 	return seal.NewKeyring(key, older...), nil
 }
 
-// keys returns the keys that a server or worker on this database would use. It creates no key file.
+// keys returns what a server or worker on this database would use. It creates no key file.
 func (k secretKey) keys(databaseURL string) doctor.SecretKeys {
 	path, embedded := keyFile(databaseURL)
 	if k.SecretKey == "" && (!embedded || !exists(path)) {

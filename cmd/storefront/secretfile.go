@@ -15,23 +15,22 @@ import (
 )
 
 const (
-	// secretTag is the tag of flags whose value is a secret. The variable with the flag's name and fileSuffix can name a file
-	// with the value.
+	// secretTag is the tag of a secret flag. The variable of its name and fileSuffix can name a file with the value.
 	secretTag = "secret"
 	// fileSuffix makes names such as STOREFRONT_ADMIN_TOKEN_FILE.
 	fileSuffix = "_FILE"
-	// credentialsDirectory has the folder of systemd's LoadCredential= (https://systemd.io/CREDENTIALS). The project's units
-	// name each file credentialPrefix and the flag's name.
+	// credentialsDirectory has the folder of systemd's LoadCredential= (https://systemd.io/CREDENTIALS), whose files are named
+	// credentialPrefix and the flag's name.
 	credentialsDirectory = "CREDENTIALS_DIRECTORY"
 	credentialPrefix     = "storefront."
-	// othersMayUse are the permissions for users outside the file's group. The group may read the file, because Kubernetes
-	// mounts files for it (fsGroup), and so may /etc/storefront/storefront.env.
+	// othersMayUse are the permissions for users outside the file's group, which may read it: Kubernetes mounts files for it
+	// (fsGroup), and /etc/storefront/storefront.env is for it, too.
 	othersMayUse   = fs.FileMode(0o006)
 	maxSecretBytes = 64 << 10
 )
 
-// secretOf reads the variable, the file that <variable>_FILE names, or systemd's file credential, unless it is "". It returns
-// "" if no place has the secret, and an error if several have one, because they may differ.
+// secretOf reads the variable, the file that <variable>_FILE names, or systemd's credential, unless it is "". It returns an
+// error if several have the secret, because they may differ.
 func secretOf(env func(string) (string, bool), variable, credential string) (string, error) {
 	value, _ := env(variable)
 	var places []string
@@ -62,7 +61,7 @@ func secretOf(env func(string) (string, bool), variable, credential string) (str
 	return secret, nil
 }
 
-// readSecret returns the only line of a file. Except on Windows, it refuses a file that other users may read or write.
+// readSecret returns a file's only line. Except on Windows, it refuses a file that others may use.
 func readSecret(path string) (string, error) {
 	file, err := os.Open(path)
 	if err != nil {

@@ -58,7 +58,7 @@ func TestASecretsFileIsPrivate(t *testing.T) {
 	}
 }
 
-// Every flag whose name looks like a secret has the tag secretTag, also flags that will be added.
+// Also flags that will be added, if the name looks like a secret.
 func TestEverySecretCanBeInAFile(t *testing.T) {
 	t.Parallel()
 	parser, err := newParser(&cli{}, kong.Bind(&settings{}))

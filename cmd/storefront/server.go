@@ -100,7 +100,7 @@ func (c *serverCmd) checkTokens() error {
 	return nil
 }
 
-// options leave out the keyring if no secret key is set and there is no admin token, or on PostgreSQL. Then only methods that
+// options leave out the keyring without a secret key if there is no admin token, or on PostgreSQL. Then only methods that
 // encrypt webhooks' secrets fail.
 func (c *serverCmd) options() (admin.Options, error) {
 	o := admin.Options{
@@ -125,8 +125,7 @@ func (c *serverCmd) Run(s *invocation) error {
 	return withClaim(c.DatabaseURL, func() error { return c.serve(s, branding) })
 }
 
-// withClaim calls do while this process has the claim on a SQLite file. It fails if another process has it. On PostgreSQL it
-// just calls do.
+// withClaim calls do with the claim on a SQLite file, and fails if another process has it. On PostgreSQL it just calls do.
 func withClaim(databaseURL string, do func() error) error {
 	claim, err := db.ClaimServer(databaseURL)
 	if err != nil {
@@ -229,8 +228,8 @@ func (c *serverCmd) serveDatabase(s *invocation, handle *db.DB, branding dashboa
 	return errors.Join(err, closeQueue())
 }
 
-// newWorker returns the worker of --worker, or nil, and a function that closes its database. On SQLite it shares the server's
-// database, which has one writer. On PostgreSQL it has its own pool, whose statements have no timeout.
+// newWorker returns the worker of --worker, or nil, and a function that closes its database. On SQLite it shares the server's,
+// which has one writer. On PostgreSQL it has its own pool, whose statements have no timeout.
 func (c *serverCmd) newWorker(ctx context.Context, serving server.Config) (*worker.Worker, func() error, error) {
 	closeQueue := func() error { return nil }
 	if !c.Worker {
@@ -285,8 +284,7 @@ dashboard  %s
 	return nil
 }
 
-// boundedConfig reserves connections for admitting requests. Every statement and every wait for a lock has a timeout, so that
-// no request waits forever.
+// boundedConfig reserves connections for admitting requests, and gives every statement and wait for a lock a timeout.
 func boundedConfig(timeout time.Duration) db.Config {
 	return db.Config{
 		AdmissionConns: max(10, 2*runtime.GOMAXPROCS(0)), StatementTimeout: timeout, LockTimeout: timeout / 2,
@@ -295,8 +293,8 @@ func boundedConfig(timeout time.Duration) db.Config {
 
 type watcher struct {
 	begin, applied func(db.Migration) // called before each migration, and after it
-	// progress is called about twice a second on PostgreSQL. news is true when a statement begins, and when it begins to wait
-	// for a lock.
+	// progress is called about twice a second on PostgreSQL. news is true when a statement begins, or begins to wait for a
+	// lock.
 	progress func(line string, news bool)
 }
 
@@ -346,8 +344,8 @@ func (w watcher) watch(ctx context.Context, handle *db.DB) (stop func()) {
 	}
 }
 
-// serve runs a server and the worker deliveries, which may be nil, until the context ends. It calls bound once its addresses
-// are bound. The worker ends after the server, so that it delivers what the last requests cause.
+// serve runs a server and deliveries, which may be nil, until the context ends. It calls bound once its addresses are bound.
+// The worker ends last, to deliver what the last requests cause.
 func serve(ctx context.Context, config server.Config, deliveries *worker.Worker, bound func(*server.Server) error) error {
 	running, err := server.New(config)
 	if err != nil {

@@ -25,8 +25,7 @@ type invocation struct {
 	// options are those of the admin services in this process. A server has options of its own.
 	options admin.Options
 	dev     *devFolder
-	// flags are the command's flags. given has the names of those that the command line, the environment or the settings file
-	// sets.
+	// flags are the command's. given names those that the command line, the environment or the settings file sets.
 	flags    []*kong.Flag
 	store    string // the store that the command line names, or ""
 	given    map[string]bool
@@ -47,7 +46,7 @@ func (d database) config(c db.Config) db.Config {
 
 var errBehind = errors.New("the database's schema is not current; run `storefront migrate up`")
 
-// noFile adds advice to the error that the SQLite file does not exist. It returns other errors unchanged.
+// noFile adds advice to the error that the SQLite file does not exist.
 func noFile(err error) error {
 	if errors.Is(err, db.ErrNoFile) {
 		return fmt.Errorf("%w; run `storefront migrate up` to make it, start `storefront dev`, or name another with --database-url",
@@ -61,7 +60,7 @@ func (d database) open(ctx context.Context) (*db.DB, error) {
 	return d.openWith(ctx, db.Config{})
 }
 
-// openWith opens with the configuration c and the URL of d. It fails if the schema is not current.
+// openWith opens d with the configuration c. It fails if the schema is not current.
 func (d database) openWith(ctx context.Context, c db.Config) (*db.DB, error) {
 	c.Existing = true
 	opened, err := hook.Open(ctx, d.config(c))
@@ -78,7 +77,7 @@ func (d database) openWith(ctx context.Context, c db.Config) (*db.DB, error) {
 	return opened, nil
 }
 
-// target has the flags of commands that call the admin services, in this process or on a server.
+// target is for commands that call the admin services, in this process or on a server.
 type target struct {
 	database
 	adminListener
@@ -90,8 +89,7 @@ type adminListener struct {
 	AdminToken string `name:"admin-token" secret:"" placeholder:"TOKEN" help:"The --admin-token of that server."`
 }
 
-// operate calls do with the admin services of the server at --admin-url, of the running dev of this folder, or else of this
-// process.
+// operate calls do with the services of --admin-url, of this folder's running dev, or else of this process.
 func (s *invocation) operate(t target, do func(ctx context.Context, o admin.API) error) error {
 	if t.AdminURL == "" && s.dev.acceptsToken(t.AdminToken) {
 		t.AdminURL = s.dev.AdminURL

@@ -41,8 +41,8 @@ func variables(n *kong.Node) []string {
 	return names
 }
 
-// warnOfVariables warns the user about each variable that sets nothing, but has almost the name of one that does. environ has
-// items NAME=VALUE.
+// warnOfVariables warns of each variable that sets nothing, but has almost the name of one that does. environ has items
+// NAME=VALUE.
 func (s *invocation) warnOfVariables(environ []string, application *kong.Node) {
 	known := variables(application)
 	for i, name := range known {
@@ -60,8 +60,8 @@ func (s *invocation) warnOfVariables(environ []string, application *kong.Node) {
 	}
 }
 
-// fromEnv returns "" if the environment has no value. For a secret, a variable may name the file with the value. An empty
-// variable counts as not set, because compose files set empty variables.
+// fromEnv returns "" without a value. A variable may name a secret's file. An empty one counts as not set, because compose
+// files set empty ones.
 func (s *settings) fromEnv(flag *kong.Flag) (value string, err error) {
 	if flag.Tag.Has(secretTag) {
 		return secretOf(s.env, variable(flag.Name), credentialPrefix+flag.Name)
@@ -172,8 +172,8 @@ const clears = "clears"
 var clearable = []string{"admin-token", "admin-url", "config", "egress-proxy", "old-admin-token", "old-secret-keys", "secret-key"}
 
 // explicit returns the flags that the command line, the environment or the settings file sets. It refuses an empty value,
-// unless the flag is clearable or has the tag clears. It refuses a flag given twice that takes no list, because only one value
-// would be used; the last -o wins, because an alias may have one.
+// unless the flag is clearable or has the tag clears, and a flag without a list given twice; but the last -o wins, because an
+// alias may have one.
 func explicit(k *kong.Context) (map[string]bool, error) {
 	given := map[string]bool{}
 	for _, step := range k.Path {

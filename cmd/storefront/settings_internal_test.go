@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A command compares only variables with its own prefix with its flags, because a machine may have hundreds.
+// A machine may have hundreds, so only variables with a command's own prefix are compared.
 func TestOtherProgramsVariablesCostNothing(t *testing.T) {
 	parser, err := newParser(&cli{})
 	require.NoError(t, err)

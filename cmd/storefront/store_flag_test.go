@@ -16,8 +16,8 @@ import (
 )
 
 var (
-	// argumentOf has the kind of row that a command's argument names, by the beginning of its name. namesNoRow lists commands
-	// whose argument names something else.
+	// argumentOf has the kind of row that an argument names, by its beginning. namesNoRow lists commands whose argument names
+	// something else.
 	argumentOf = map[string]string{
 		"product": "product", "customer": "customer", "order": "order", "link": "link", "key": "key", "webhook": "webhook",
 		"delivery": "delivery", "dashboard sessions": "session",
@@ -25,8 +25,7 @@ var (
 	namesNoRow = []string{"import", "export", "trigger"}
 	// flagOf has the kind of row of each flag whose value may be an id.
 	flagOf = map[string]string{"webhook": "webhook", "customer": "customer", "payment-link": "link", "product": "product"}
-	// moreOf has what a command needs besides its row. The key is its name, with the flag that names the row, if that is no
-	// argument.
+	// moreOf has what a command needs besides its row, by its name with the flag that names the row, if any.
 	moreOf = map[string][]string{
 		"product update": {"--title", "Q"}, "customer update": {"--name", "Q"}, "customer forget": {"--yes"},
 		"link update": {"--title", "Q"}, "webhook update": {"--description", "Q"},
@@ -57,8 +56,8 @@ func (c rowCommand) line(store, id string) []string {
 	return append(append(args, id), moreOf[name]...)
 }
 
-// rowCommands returns all commands that name a store and a row, those that delete it last. It fails the test if argumentOf,
-// namesNoRow and flagOf lack one.
+// rowCommands returns all commands that name a store and a row, those that delete it last. argumentOf, namesNoRow and flagOf
+// must be complete.
 func rowCommands(t *testing.T) (all []rowCommand) {
 	t.Helper()
 	parser, err := newParser(&cli{})
@@ -139,8 +138,7 @@ func (o operated) rows(store string) map[string]string {
 	return ids
 }
 
-// A command with --store neither finds nor changes a row of another store by its id. server/admin/rpc tests the rule on every
-// database and through a server.
+// server/admin/rpc tests the rule on every database and through a server.
 func TestANamedStoreHoldsInCommands(t *testing.T) {
 	t.Parallel()
 	commands := rowCommands(t)

@@ -39,7 +39,7 @@ func writePair(t *testing.T, folder string, serial int64, names ...string) {
 	}
 }
 
-// The API and the dashboard are each served at their name and nothing else, and a new certificate is read.
+// Nothing else is served at their names, and a new certificate is read.
 func TestAServerTerminatesTLS(t *testing.T) {
 	t.Parallel()
 	const api, dashboard = "api.shop.example", "dashboard.shop.example"

@@ -27,7 +27,7 @@ type traces struct {
 }
 
 // openTraces sends spans if an OTEL_ variable names an endpoint, or OTEL_TRACES_EXPORTER is otlp. otlpClient and the SDK read
-// OpenTelemetry's other variables. An error of sending only calls report.
+// the other variables. An error of sending only calls report.
 func (s *invocation) openTraces(report func(error)) (traces, error) {
 	enabled, err := s.tracesEnabled()
 	if err != nil || !enabled {
@@ -59,7 +59,7 @@ func (s *invocation) variable(name string) string {
 	return strings.TrimSpace(value)
 }
 
-// tracesEnabled returns an error for an endpoint, an exporter or a protocol with which no span could be sent.
+// tracesEnabled fails for an endpoint, an exporter or a protocol with which no span could be sent.
 func (s *invocation) tracesEnabled() (bool, error) {
 	if strings.EqualFold(s.variable("SDK_DISABLED"), "true") {
 		return false, nil

@@ -73,8 +73,7 @@ func (c *collector) find(trace []byte, name string) *tracev1.Span {
 	})
 }
 
-// await returns the first span for which is is true, or fails after a minute. Each process sends its own spans, each after its
-// children.
+// await returns the first span for which is is true. Each process sends its own, each after its children.
 func (c *collector) await(what string, is func(*tracev1.Span) bool) *tracev1.Span {
 	c.t.Helper()
 	timeout := time.After(time.Minute)

@@ -71,7 +71,7 @@ func (c *triggerCmd) isDev(s *invocation) bool {
 	return d != nil && d.isRunning && d.AdminURL == strings.TrimSuffix(c.AdminURL, "/")
 }
 
-// lookBack is how many of the newest events eventOf reads, because other programs may cause events at the same time.
+// lookBack is how many of the newest events eventOf reads, because others may cause some at the same time.
 const lookBack = 100
 
 func eventOf(ctx context.Context, o admin.API, eventType, object string) (*adminv1.Event, error) {
@@ -190,7 +190,7 @@ func (d *triggerData) override(text string) error {
 		}
 		return usage("--override: %s cannot be %q", name, value)
 	}
-	// An order for a known customer keeps that customer's name and phone, so another name or phone needs a new e-mail.
+	// An order keeps a known customer's name and phone, so others need a new e-mail.
 	if m == d.order && field != "email" && slices.Contains(customerFields, field) && d.order.GetEmail() == demoBuyer {
 		d.order.Email = new(newEmail())
 	}

@@ -26,8 +26,7 @@ const history = "../.."
 // firstNew was added in the first commit after the previous release.
 const firstNew = "ent/migrations/sqlite/00002_webhooks.sql"
 
-// before builds the previous release from the newest commit without firstNew. It skips the test if the git history lacks that
-// commit, as in a shallow clone.
+// before builds the newest commit without firstNew, or skips the test in a shallow clone.
 func before(t *testing.T) (binary string) {
 	t.Helper()
 	git := func(args ...string) ([]byte, error) {
@@ -50,7 +49,7 @@ func before(t *testing.T) (binary string) {
 	out, err := unpack.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	binary = filepath.Join(folder, "before.exe")
-	// With -trimpath Go reuses what it has compiled in an earlier test, because the folder's name does not matter.
+	// With -trimpath Go reuses what it compiled in an earlier test's folder.
 	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-buildvcs=false", "-o", binary, "./cmd/storefront")
 	build.Dir = folder
 	out, err = build.CombinedOutput()

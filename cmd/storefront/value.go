@@ -60,7 +60,7 @@ func (o *orNone[V]) resolve(ctx context.Context, api admin.API, currency func() 
 	return nil
 }
 
-// amount is a whole number of minor units, or a number with a decimal point, which resolve converts by the store's currency.
+// amount is in minor units, or has a decimal point and is converted by the store's currency.
 type amount struct {
 	minor   int64
 	decimal string // the number with a decimal point; "" if the user gave smallest units
@@ -70,7 +70,7 @@ type amount struct {
 func (a *amount) UnmarshalText(text []byte) error {
 	*a = amount{}
 	n, err := strconv.ParseInt(string(text), 10, 64)
-	// The store's currency is not known yet, so read the number in CLF, the currency with the most decimals.
+	// Until the store's currency is known, read the number in CLF, which has the most decimals.
 	if _, notDecimal := validate.ParseDecimal(string(text), "CLF"); err != nil && notDecimal == nil {
 		a.decimal, n, err = string(text), 0, nil
 	}
@@ -99,7 +99,7 @@ func (a *amount) resolve(_ context.Context, _ admin.API, currency func() (string
 	return nil
 }
 
-// instant is a date-time, or how long ago it was, which resolve converts by the clock of the database or server.
+// instant is a date-time, or how long ago by the clock of the database or server.
 type instant struct {
 	at  time.Time
 	ago *time.Duration // how long ago; nil if at is the time

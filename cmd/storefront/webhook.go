@@ -39,8 +39,7 @@ var webhookFields = []string{"id", "url", "description", "events", "enabled", "s
 
 func webhookObject(w *adminv1.Webhook) []byte { return selectWebhook(w, "", webhookFields...) }
 
-// selectWebhook returns the named members of a webhook. names may also have "enabled", which is false for a disabled webhook,
-// and "secret", the value of the parameter.
+// selectWebhook returns the named members. names may also have "enabled" and "secret", the parameter's value.
 func selectWebhook(w *adminv1.Webhook, secret string, names ...string) []byte {
 	return selectFields(w, map[string]json.RawMessage{
 		"enabled": strconv.AppendBool(nil, w.GetState() != adminv1.Webhook_disabled), "secret": quoted(secret),
@@ -74,7 +73,7 @@ func (c *webhookCreateCmd) Run(s *invocation) error {
 	})
 }
 
-// seal opens the keys with which this process encrypts secrets. It does nothing if a server at --admin-url does the work.
+// seal opens the keys for encrypting secrets, unless a server at --admin-url does the work.
 func (s *invocation) seal(t target, k secretKey) (err error) {
 	if t.AdminURL == "" {
 		s.options.Webhooks.Secrets, err = k.ring(t.database)
@@ -128,7 +127,7 @@ func stateOf(w *adminv1.Webhook) string {
 	return w.GetState().String()
 }
 
-// warnOfDuplicates warns the user if other webhooks of the store have the URL of made, which then gets each event several times.
+// warnOfDuplicates warns if other webhooks of the store have made's URL, which then gets each event several times.
 func (s *invocation) warnOfDuplicates(ctx context.Context, o admin.API, made *adminv1.Webhook) {
 	all, err := webhooksOf(ctx, o, "")
 	if err != nil {

@@ -27,7 +27,7 @@ type attempts struct {
 	Listen            onOff         `default:"on" placeholder:"on|off" help:"Whether PostgreSQL wakes the worker. off saves a connection: the worker then looks twice a second."`
 }
 
-// config is the part of a worker's configuration that these flags set. The caller adds what its process shares.
+// config is what these flags set. The caller adds what its process shares.
 func (a attempts) config() worker.Config {
 	return worker.Config{
 		Concurrency: int(a.Concurrency), RetryDelays: a.RetryDelays.waits, Timeout: a.Timeout, Retention: a.Retention,
@@ -51,7 +51,7 @@ type workerCmd struct {
 	LogLevel            string        `enum:"debug,info,warn,error" default:"info" placeholder:"LEVEL" help:"Lowest level that is logged: debug, info, warn or error."`
 }
 
-// workerConns is the maximum: one for claims, one for results, and a few for resends and for deleting old data.
+// workerConns: one for claims, one for results, and a few for resends and for deleting old data.
 const workerConns = 6
 
 func workerConfig() db.Config { return db.Config{MaxConns: workerConns, Settings: queue.Settings()} }

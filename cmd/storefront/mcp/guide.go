@@ -84,7 +84,7 @@ var sections = sync.OnceValue(func() (all []*section) {
 	return all
 })
 
-// normalize returns words in lower case, each after a space, with which a search finds the beginnings of words.
+// normalize puts a space before each word, in lower case, so that a search finds the beginnings of words.
 func normalize(text string) string {
 	return " " + strings.Join(word.FindAllString(strings.ToLower(text), -1), " ")
 }

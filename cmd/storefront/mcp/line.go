@@ -16,9 +16,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// transport is the Model Context Protocol over standard input and output: each line is a message of JSON-RPC 2.0
-// (https://www.jsonrpc.org/specification). It answers an invalid line with an error, where the SDK's transport would end the
-// session.
+// transport is the Model Context Protocol over standard input and output, each line a message of JSON-RPC 2.0
+// (https://www.jsonrpc.org/specification). It answers an invalid line with an error, where the SDK's would end the session.
 type transport struct {
 	in io.Reader
 
@@ -28,7 +27,7 @@ type transport struct {
 
 	writing sync.Mutex // guards out and calls
 	out     io.Writer
-	// calls are the ids of unanswered calls. answered gets a signal when a call is answered; it has room for one.
+	// calls are the ids of unanswered calls. answered, with room for one, gets a signal when one is answered.
 	calls    map[jsonrpc.ID]bool
 	answered chan struct{}
 }
@@ -39,7 +38,7 @@ type line struct {
 	err     error
 }
 
-// maxLineBytes is well above the 1 MiB that the API accepts, because JSON's escapes can make a text six times as long.
+// maxLineBytes is well above the API's 1 MiB, because JSON's escapes can make a text six times as long.
 const maxLineBytes = 16 << 20
 
 // maxID is the largest id that the SDK, which reads ids as float64, keeps exactly.
@@ -84,8 +83,7 @@ func readLine(in *bufio.Reader) (next line) {
 	}
 }
 
-// Read answers invalid lines with errors and returns the next valid message. It returns io.EOF only when every call is
-// answered, because the SDK then gives up the others.
+// Read returns the next valid message, and io.EOF only when every call is answered, because the SDK then gives up the others.
 func (t *transport) Read(ctx context.Context) (jsonrpc.Message, error) {
 	for {
 		var next line
@@ -155,7 +153,7 @@ func refuse(id json.RawMessage, code int64, message string) (jsonrpc.Message, *r
 	return nil, &refusal{"2.0", id, jsonrpc.Error{Code: code, Message: message}}
 }
 
-// decode returns a message, or the answer to an invalid line. Both are nil for an empty line and for an invalid response: two
+// decode returns a message, or the answer to an invalid line; neither for an empty line and an invalid response, because two
 // programs that answer errors with errors would never stop.
 func decode(l line) (jsonrpc.Message, *refusal) {
 	id := json.RawMessage("null")

@@ -126,7 +126,7 @@ func TestALineThatIsNoMessageIsAnswered(t *testing.T) {
 	}
 }
 
-// A line that is no request gets no answer, even if it is wrong. A byte order mark, spaces and empty lines do not matter.
+// A byte order mark, spaces and empty lines do not matter.
 func TestLinesWithoutAnAnswer(t *testing.T) {
 	t.Parallel()
 	w := newWire(t)

@@ -53,7 +53,7 @@ var settings = strings.NewReplacer("client: base URL: ", "SHOP_URL ", "client: A
 // New sends requests to find out the key's scopes, and offers searchGuide and a tool for each operation that they allow. The
 // error never contains the key.
 func New(ctx context.Context, o Options) (*sdk.Server, error) {
-	// client.New refuses an address to which the key would be sent unencrypted, and a text that is no key.
+	// client.New refuses an address to which the key would be sent unencrypted, and what is no key.
 	if _, err := client.New(o.URL, o.Key); err != nil {
 		return nil, errors.New(settings.Replace(err.Error()))
 	}
@@ -85,8 +85,8 @@ func New(ctx context.Context, o Options) (*sdk.Server, error) {
 }
 
 // allowed returns the operations whose scope the key has. It sends one request for each scope: a read, or a change that cannot
-// happen, because the service checks the scope first. It returns the operations too if the service gives no such answer, for
-// example because it is down; the API still refuses them.
+// happen, because the service checks the scope first. Without such an answer, as from a service that is down, it returns the
+// operations too; the API still refuses them.
 func (c *caller) allowed(ctx context.Context, all []operation, log io.Writer) ([]operation, error) {
 	granted := map[string]bool{}
 	probes := slices.SortedFunc(slices.Values(all), func(a, b operation) int {

@@ -232,8 +232,7 @@ func TestAnAgent(t *testing.T) {
 			texts, failed := call(t, session, "getStore", nil)
 			return failed && strings.Contains(texts[0], `"code":"rate_limited"`) && strings.Contains(texts[0], "\nRetry-After: ")
 		}, devtest.Timeout, time.Millisecond)
-		// The API refuses further requests of the key in this minute, so a new session cannot find out its scopes and offers
-		// all tools.
+		// The key has no requests left in this minute, so a new session cannot find out its scopes and offers all tools.
 		require.Eventually(t, func() bool {
 			exhaust()
 			again, log := agent(t, dev, key)

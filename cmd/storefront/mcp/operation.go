@@ -19,7 +19,7 @@ import (
 type operation struct {
 	ID, Method, Path, Scope string
 	summary, description    string
-	// inPath and inQuery are the names of parameters. If body is true, all other arguments are members of the body.
+	// inPath and inQuery are parameters. With body, all other arguments are members of the body.
 	inPath, inQuery []string
 	body            bool
 	// schema is that of the tool's arguments: the parameters and the members of the body together.
@@ -100,8 +100,7 @@ func operations() ([]operation, error) {
 	return all, nil
 }
 
-// plain replaces references by what they name. It leaves out patterns, extensions, and all formats but date-time, which do not
-// help an agent.
+// plain replaces references. It leaves out patterns, extensions, and all formats but date-time, which do not help an agent.
 func (d *document) plain(v any) any {
 	switch v := v.(type) {
 	case []any:
@@ -127,9 +126,8 @@ func (d *document) plain(v any) any {
 
 func (op operation) reads() bool { return op.Method == http.MethodGet }
 
-// risk is the harm of the operation's probe if the service did not refuse it, from 0 (none) to 3; allowed sends the probe with
-// the lowest. A probe that reads, or names an object that does not exist, changes nothing. Every other one has a body that the
-// service refuses.
+// risk is the harm of the probe if the service did not refuse it, from 0 (none) to 3; allowed sends the one with the lowest. A
+// read, or the name of an object that does not exist, changes nothing. Every other has a body that the service refuses.
 func (op operation) risk() int {
 	switch {
 	case op.reads() && len(op.inPath) == 0:
@@ -163,7 +161,7 @@ type request struct {
 
 const noID = "00000000-0000-0000-0000-000000000000"
 
-// probe returns a request that the service answers only for a key with the operation's scope, and that changes nothing.
+// probe is answered only for a key with the operation's scope, and changes nothing.
 func (op operation) probe() request {
 	r := request{method: op.Method, path: op.Path, query: url.Values{}}
 	for _, name := range op.inPath {
@@ -223,8 +221,7 @@ func (op operation) request(arguments json.RawMessage) (request, error) {
 
 var integerText = regexp.MustCompile(`^(0|-?[1-9][0-9]*)$`)
 
-// number takes a text such as "1500" or "null" for an integer field's value, because some agents send integers as texts. It
-// leaves other values unchanged.
+// number takes a text such as "1500" or "null" for an integer, because some agents send that.
 func (op operation) number(field string, value json.RawMessage) json.RawMessage {
 	properties, _ := op.schema["properties"].(map[string]any)
 	schema, _ := properties[field].(map[string]any)
