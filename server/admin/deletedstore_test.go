@@ -35,8 +35,7 @@ func ofStore(t *testing.T, d *db.DB, store uuid.UUID) map[string]int {
 	return counts
 }
 
-// fill gives the store of b rows in every table with a column store_id, by the API's methods and then by inserts, and returns
-// its id.
+// fill gives the store of b rows in every table with store_id, by the API and then by inserts.
 func fill(t *testing.T, b shoptest.Bench, orders int) uuid.UUID {
 	t.Helper()
 	store, err := tenant.StoreOf(b.Ctx)

@@ -57,7 +57,7 @@ func (d deletion) now(t *testing.T) {
 	d.clock.Advance(time.Second) // the deletion's time may be some milliseconds later than the clock
 }
 
-// begin deletes rows as a worker does, up to the orders: the store has no API keys then, but still has products.
+// begin deletes rows as a worker does, up to the orders: the API keys, but not the products.
 func (d deletion) begin(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -80,8 +80,7 @@ func (d deletion) state(t *testing.T) [2]string {
 	return [2]string{shown.GetStore().GetStatus().String(), shown.GetSettings().GetDeleteAt().AsTime().String()}
 }
 
-// After the grace, changes are refused whether a worker has begun or not, and even if a clock is set back. Then the worker
-// deletes all rows.
+// After the grace, whether a worker has begun or not, and even if a clock is set back. Then the worker deletes all rows.
 func TestAStoreThatIsBeingDeletedIsNeitherRestoredNorDeletedLater(t *testing.T) {
 	t.Parallel()
 	newDeletion(t, func(t *testing.T, d deletion) {
@@ -115,8 +114,7 @@ func TestAStoreThatIsBeingDeletedIsNeitherRestoredNorDeletedLater(t *testing.T) 
 	})
 }
 
-// A worker has found the store. Before its first deletion, an operator restores it or prolongs its grace, and nothing is
-// deleted.
+// An operator restores it or prolongs its grace after a worker has found it, before the first deletion.
 func TestARestoredStoreKeepsItsRows(t *testing.T) {
 	t.Parallel()
 	newDeletion(t, func(t *testing.T, d deletion) {
@@ -275,8 +273,7 @@ func TestAStoreThatIsBeingDeletedIsClosedToItsOperator(t *testing.T) {
 	})
 }
 
-// Other stores can write meanwhile. On SQLite the log can be emptied only after the export: until then the receipt names the
-// export.
+// Other stores can write. On SQLite the log can be emptied only after the export, which the receipt names until then.
 func TestAForgettingEndsBesideAnExport(t *testing.T) {
 	t.Parallel()
 	// With this timeout, waiting for a lock of the SQLite file fails the test.

@@ -58,8 +58,7 @@ func attempt(a queue.Attempt) *adminv1.Delivery_Attempt {
 func (o *Operator) ListDeliveries(ctx context.Context, in *adminv1.ListDeliveriesRequest) (*adminv1.ListDeliveriesResponse,
 	error) {
 	var refused problems
-	// Deliveries are listed by id, so the last id is the token. A search for a text has a token with a time and the id of an
-	// event.
+	// Deliveries are listed by id, the token. A search for a text has a time and an event's id.
 	token := in.GetPageToken()
 	before, isID := validate.ParseID(token)
 	if isID {
@@ -98,8 +97,8 @@ func (o *Operator) ListDeliveries(ctx context.Context, in *adminv1.ListDeliverie
 	return out, nil
 }
 
-// withSearchStore returns the context of the store that ctx has, the search names, or the named webhook has. It refuses with
-// refused's problems, and refuses a webhook of another store, but not the id of a deleted one.
+// withSearchStore returns the context of the store of ctx, the search or the webhook. It refuses with refused's problems, and
+// refuses a webhook of another store, but not the id of a deleted one.
 func (o *Operator) withSearchStore(ctx context.Context, refused *problems, in *adminv1.ListDeliveriesRequest) (context.Context,
 	error) {
 	_, _, hasStore := tenant.From(ctx)

@@ -87,8 +87,8 @@ func (o *Operator) RestoreStore(ctx context.Context, in *adminv1.RestoreStoreReq
 	})
 }
 
-// checkGrace refuses after a store's grace period. The caller has locked the store's row, so a worker begins before or after
-// this transaction.
+// checkGrace refuses after the grace period. The caller has locked the row, so a worker begins before or after this
+// transaction.
 func (o *Operator) checkGrace(row *ent.Store) error {
 	if row.DeletionBeganAt == nil && (row.DeleteAt == nil || row.DeleteAt.After(o.db.Now())) {
 		return nil

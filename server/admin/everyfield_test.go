@@ -20,8 +20,7 @@ import (
 	"go.storefront.example/server/transfer/transfertest"
 )
 
-// exportedRows returns an export with two rows of each kind. All fields have different values, and ids refer to rows of the
-// export.
+// exportedRows has two rows of each kind. All fields differ, and ids refer to rows of the export.
 func exportedRows(settings *adminv1.StoreSettings) (store *adminv1.ExportedStore, rows map[transfer.Kind][]proto.Message) {
 	var f transfertest.Filler
 	rows = map[transfer.Kind][]proto.Message{}

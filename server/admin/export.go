@@ -115,8 +115,8 @@ func (o *Operator) Export(ctx context.Context, in *adminv1.ExportStoreRequest,
 	})
 }
 
-// checkForgettings refuses with unavailable if an erasure is unfinished in the snapshot tx, because nothing would erase the
-// values where they are imported.
+// checkForgettings refuses if an erasure is unfinished in the snapshot tx, because nothing would erase the values where they
+// are imported.
 func checkForgettings(ctx context.Context, tx *ent.Tx, storeID uuid.UUID) error {
 	const unfinished = "SELECT CAST(id AS text) FROM forgettings WHERE store_id = $1 AND finished_at IS NULL LIMIT 1"
 	ids, err := selectIDs(ctx, tx, unfinished, storeID)

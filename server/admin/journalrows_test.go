@@ -18,7 +18,7 @@ import (
 	"go.storefront.example/server/transfer"
 )
 
-// An import refuses journal rows in which an erasure could not find personal data, such as a payload with an unknown form.
+// In others, such as a payload of an unknown form, an erasure could not find personal data.
 func TestRowsOfJournalsAreReadAsBodies(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {

@@ -31,7 +31,7 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// kind is a kind of row of a store, such as orders, that a request may name by its id alone.
+// kind is a kind of row that a request may name by its id alone, such as orders.
 type kind struct {
 	code  apierr.Code
 	noun  string

@@ -17,7 +17,7 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// named has the rows of each kind, and by which column and value people know them; nil if by their ids only.
+// named has by which column and value people know a kind's rows; nil if by ids only.
 var named = map[adminv1.ResolveNameRequest_Kind]struct {
 	kind   kind
 	lookup func(t tenant.Store, name string) (column, value string)

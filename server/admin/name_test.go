@@ -23,7 +23,7 @@ var missingOf = map[adminv1.ResolveNameRequest_Kind]apierr.Code{
 	adminv1.ResolveNameRequest_DELIVERY:     apierr.DeliveryNotFound,
 }
 
-// A whole id is found in all stores; a slug, an e-mail, a reference, a code or a part of an id only in the named one.
+// A whole id is found in all stores, all else only in the named one.
 func TestANameIsResolved(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -78,7 +78,7 @@ func TestANameIsResolved(t *testing.T) {
 		_, code := resolve(adminv1.ResolveNameRequest_KIND_UNSPECIFIED, "two", two.order)
 		require.Equal(t, apierr.ValidationFailed, code)
 
-		// An id's first eight characters change every 66 seconds. So of three ids made in a row, two neighbours share them.
+		// They change every 66 seconds, so of three ids made in a row, two neighbours share them.
 		ids := []string{two.product}
 		for len(ids) < 3 && (len(ids) < 2 || ids[0][:8] != ids[1][:8]) {
 			q, err := w.CreateProduct(t.Context(), &adminv1.CreateProductRequest{Store: "two", Title: "Q", Type: storefrontv1.Product_FILE,

@@ -21,7 +21,7 @@ const DefaultPageSize = 50
 // MaxPageSize bounds a page.
 var MaxPageSize = validate.MaxOf("storefront.admin.v1.ListStoresRequest.page_size")
 
-// page is at most size items, newest first, after the item with this id and time, which is zero for the first page.
+// page is size items at most, newest first, after the item with this id and time, zero for the first page.
 type page struct {
 	size int
 	at   time.Time

@@ -74,7 +74,7 @@ func ResealSecrets(ctx context.Context, d *db.DB, secrets *seal.Keyring, report 
 	return progress, nil
 }
 
-// reseal reseals a batch in one transaction. It skips secrets whose key is unknown, or that changed since the batch was read.
+// reseal reseals a batch in one transaction. It skips secrets of unknown keys, and those that changed since they were read.
 func reseal(ctx context.Context, d *db.DB, secrets *seal.Keyring, batch []*ent.Webhook) (done int, err error) {
 	tx, err := d.Writer().BeginTx(ctx, nil)
 	if err != nil {

@@ -157,7 +157,7 @@ func TestResealSecretsLeavesWhatItCannotOpen(t *testing.T) {
 	})
 }
 
-// Nothing is sealed while the keyring lacks the key of stored secrets. If that is lost, ReplaceLostSecrets makes new secrets.
+// The keyring must have the keys of stored secrets. If one is lost, ReplaceLostSecrets makes new secrets.
 func TestAnotherSecretKeyIsRefusedAtEachDoorThatSeals(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {

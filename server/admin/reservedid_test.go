@@ -264,7 +264,7 @@ func TestNoNameHasTheFormOfAnID(t *testing.T) {
 	})
 }
 
-// Of two imports of one export into two stores, one is refused by the id. On PostgreSQL the primary keys would accept both.
+// On PostgreSQL the primary keys would accept both.
 func TestTwoImportsAtOnceDoNotStoreOneIDTwice(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {

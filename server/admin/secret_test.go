@@ -64,8 +64,7 @@ func (k kept) loadSecrets(t *testing.T, o admin.API, store string) (stored int) 
 	return stored
 }
 
-// Into another installation with another secret key, whatever the state of keys and webhooks. An export without secrets has
-// none of them.
+// Into an installation with another secret key. An export without secrets has no keys and webhooks.
 func TestKeysAndWebhooksAreTakenOver(t *testing.T) {
 	t.Parallel()
 	for _, way := range [][2]string{{dbtest.SQLite, dbtest.Postgres}, {dbtest.Postgres, dbtest.SQLite}} {

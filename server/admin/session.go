@@ -58,8 +58,7 @@ func (o *Operator) ListSessions(ctx context.Context, in *adminv1.ListSessionsReq
 		t, _, _ := tenant.From(ctx)
 		links, sessions = links.Where(signinlink.StoreID(t.ID)), sessions.Where(session.StoreID(t.ID))
 	}
-	// Read the links first: a member who signs in between the statements is read twice, and the link left out below. In the
-	// other order neither would be read.
+	// Read in this order, a member who signs in meanwhile is read twice, and the link left out below; in the other, not at all.
 	unused, err := links.Where(p.rows).All(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list sign-in links: %w", err)

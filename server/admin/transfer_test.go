@@ -206,8 +206,7 @@ func init() {
 	}
 }
 
-// Every list of a random store is the same after its import, even in the other kind of database, and a change has the same
-// effect.
+// Every list of a random store is the same, even in the other kind of database, and a change has the same effect.
 func TestAnExportIsImportedWhole(t *testing.T) {
 	t.Parallel()
 	for _, way := range [][2]string{{dbtest.SQLite, dbtest.SQLite}, {dbtest.SQLite, dbtest.Postgres},
@@ -288,7 +287,6 @@ func TestAnExportIsOfOneInstant(t *testing.T) {
 	})
 }
 
-// The store has other rows, another currency or country, is about to be deleted, or is in the database of the exported one.
 func TestAnExportIsRefused(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {

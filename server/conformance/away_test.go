@@ -78,7 +78,7 @@ func (c *cable) cut() {
 	}
 }
 
-// Every request with a key gets a 503 with the specification's body and headers, and the operator's listener is not ready.
+// With the specification's 503. The operator's listener is not ready.
 func TestDatabaseAway(t *testing.T) {
 	t.Parallel()
 	s := throughCable(t, dbtest.Postgres)

@@ -30,7 +30,7 @@ type process struct {
 	url string
 }
 
-// start waits until the binary prints a line with its address, and kills it at the end of the test.
+// start waits until the binary prints its address, and kills it at the test's end.
 func start(t *testing.T, output func(*exec.Cmd) (io.Reader, error), find func(line string) bool, args ...string) *process {
 	t.Helper()
 	command := exec.Command(devtest.Build(t).File, args...)

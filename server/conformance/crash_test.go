@@ -22,8 +22,7 @@ import (
 	"go.storefront.example/server/auth"
 )
 
-// The server is killed while clients write. Every answered customer and price is stored after a restart, with one journal entry
-// and event each.
+// After a restart, every answered customer and price is stored, with one journal entry and event each.
 func TestKilledServer(t *testing.T) {
 	t.Parallel()
 	need.Heavy(t, "it kills servers under load")

@@ -76,8 +76,7 @@ func (r *receiver) next(t *testing.T) arrival {
 	}
 }
 
-// buildOther compiles a different binary, with which a test shows that an output does not depend on the binary. Unless heavy
-// tests run, it returns the first one.
+// buildOther compiles a different binary, to show that an output does not depend on it; the first one, unless heavy tests run.
 func buildOther(t *testing.T) string {
 	t.Helper()
 	if !need.Required() {

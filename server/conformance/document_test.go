@@ -136,7 +136,7 @@ func withheld(place string) string {
 }
 
 // judged turns the tests' exit status into 1 if an exchange differed from the document or, when all tests ran, if a part of it
-// was in no exchange without a reason in withheld. Windows and macOS leave out the latter.
+// was in no exchange without a reason in withheld; except, on Windows and macOS, the latter.
 func judged(status int) int {
 	differences.Lock()
 	defer differences.Unlock()

@@ -62,7 +62,7 @@ func spellValue(f protoreflect.FieldDescriptor, v protoreflect.Value) any {
 
 func spellTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
-// encodedRequest has the fields of the request's mask, with null for a field without a value, or else those that are set.
+// encodedRequest has the mask's fields, with null for no value, or else those that are set.
 func encodedRequest(m proto.Message) object {
 	r := m.ProtoReflect()
 	out := object{}

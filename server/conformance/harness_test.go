@@ -27,7 +27,7 @@ import (
 	"go.storefront.example/server/webhooks"
 )
 
-// opening is 30 seconds after a full minute, so that the rate-limit headers have values other than the default ones.
+// opening is 30 seconds after a full minute, so that rate-limit headers differ from the default ones.
 var opening = time.Date(2026, time.October, 1, 12, 0, 30, 0, time.UTC)
 
 // clock advances by step each time it is read. Goroutines may share it.

@@ -15,7 +15,7 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 )
 
-// heldTime is how long a request may take while a test holds a lock: enough on a busy machine for requests that do not need it.
+// heldTime is enough, on a busy machine, for requests that do not need the lock that a test holds.
 const heldTime = 4 * time.Second
 
 func (s *installation) hold(t *testing.T, statement string, args ...any) (release func()) {

@@ -63,8 +63,7 @@ func TestKeyLimit(t *testing.T) {
 	}
 }
 
-// After twenty unknown keys an address is refused until the minute ends, whatever the key. Requests with no key or a revoked
-// one do not count.
+// After twenty unknown keys. Requests with no key or a revoked one do not count.
 func TestAddressLimit(t *testing.T) {
 	t.Parallel()
 	for _, database := range dbtest.Databases() {

@@ -56,8 +56,7 @@ func TestTies(t *testing.T) {
 	}
 }
 
-// lists returns requests for all lists, without a filter, with one and with several. args follow the store's id in the SQL
-// statement.
+// lists has all lists, without a filter, with one and with several. args follow the store's id in the statement.
 func lists() []struct {
 	m    proto.Message
 	args []any
@@ -99,8 +98,7 @@ var (
 	subquery = regexp.MustCompile(`(?m)^(?:CO-ROUTINE|MATERIALIZE) (\w+)$`)
 )
 
-// scanned reports whether a plan reads all rows of a table or of an index. A SCAN on SQLite of a subquery or a CONSTANT ROW
-// does not count.
+// scanned reports whether a plan reads a whole table or index. SQLite's SCAN of a subquery or a CONSTANT ROW does not count.
 func scanned(plan string) bool {
 	if seqScan.MatchString(plan) {
 		return true
@@ -114,7 +112,7 @@ func scanned(plan string) bool {
 	})
 }
 
-// All lists use an index that begins with the store, by the plans of the recorded statements with rows of twenty stores.
+// One that begins with the store, by the plans of the recorded statements with twenty stores.
 func TestListsUseAnIndex(t *testing.T) {
 	t.Parallel()
 	for _, database := range dbtest.Databases() {

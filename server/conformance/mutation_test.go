@@ -55,7 +55,7 @@ func recorded(t *testing.T, file string) openapi.Exchange {
 // names matches the placeholders for values that differ from run to run.
 var names = regexp.MustCompile(`<[a-z]+(-[a-z0-9]+)?>`)
 
-// wrongs calls put with a copy for each way in which one property can be wrong: missing, misspelt, of another type, or one too
+// wrongs calls put with a copy for each way in which one property is wrong: missing, misspelt, of another type, or one too
 // many.
 func wrongs(value any, put func(changed any, mutation string)) {
 	switch value := value.(type) {
@@ -92,8 +92,7 @@ func wrongs(value any, put func(changed any, mutation string)) {
 
 const free = "socialLinks/"
 
-// The document refuses an answer of testdata/wire if any property, at any depth, is missing, misspelt, of another type, or one
-// too many.
+// Answers of testdata/wire, with one wrong property at any depth.
 func TestDocumentRefusesEveryWrongField(t *testing.T) {
 	t.Parallel()
 	d, err := openapi.Read([]byte(generated.Document)) // a copy, because the suite's document must not count these answers

@@ -57,8 +57,7 @@ func (b *bench) ask(x openapi.Exchange) (answer, error) {
 	return answer{status: response.StatusCode, header: response.Header, body: decodedObject(b, text)}, nil
 }
 
-// With values around every bound, the service must refuse what the document refuses, and must not refuse as invalid what it
-// allows.
+// Around every bound, the service must refuse what the document refuses, and must not call invalid what it allows.
 func TestDocumentProbes(t *testing.T) {
 	t.Parallel()
 	for _, database := range dbtest.Databases() {

@@ -202,7 +202,7 @@ func restRequest(b *bench, m proto.Message) (method, target string, body []byte)
 	return method, target, nil
 }
 
-// send sends a request with the bench's key. A body is JSON, unless headers, pairs of a name and a value, set another type.
+// send uses the bench's key. A body is JSON, unless headers, in pairs, set another type.
 func (b *bench) send(method, target string, body []byte, headers ...string) (answer, []byte) {
 	b.Helper()
 	var reader io.Reader

@@ -100,8 +100,8 @@ func TestConcurrentUpdates(t *testing.T) {
 	}
 }
 
-// Fifty clients read a link with ten payments at most, order through it for one new customer, and pay. No client that has read
-// that it is exhausted gets an order, the counters match the payments, and every request ends.
+// Fifty clients read a link with at most ten payments, order for one new customer, and pay. None that has read that it is
+// exhausted gets an order, the counters match, and every request ends.
 func TestFiftyPayers(t *testing.T) {
 	t.Parallel()
 	const payers, limit = 50, 10

@@ -15,8 +15,7 @@ import (
 	"go.storefront.example/server/conformance/openapi"
 )
 
-// occasion provokes one error code with any operation, such as a request without a key. Codes of only one operation are tested
-// elsewhere.
+// occasion provokes a code with any operation, such as a request without a key. Codes of one operation are tested elsewhere.
 type occasion struct {
 	code string
 	// service starts a service that the occasion breaks; nil means a shared one.

@@ -43,7 +43,7 @@ func (r *trips) take() []string {
 	return taken
 }
 
-// singleStore requires of a statement on a distributed table a condition on the store's id, so that one machine can answer it.
+// singleStore requires a condition on the store's id, so that one machine can answer.
 func singleStore(t *testing.T, d *db.DB, statements []string) {
 	t.Helper()
 	slices.Sort(statements)
@@ -57,8 +57,7 @@ func singleStore(t *testing.T, d *db.DB, statements []string) {
 	}
 }
 
-// The first of a fixed number of round trips looks up the key, its store and its counter. Each statement reads rows of one
-// store.
+// The number is fixed, and the first looks up the key, its store and its counter. Each statement reads one store's rows.
 func TestRoundTrips(t *testing.T) {
 	t.Parallel()
 	var ids struct{ product, order, customer, link, disabled string }

@@ -144,7 +144,7 @@ func (b *bench) entries() []entry {
 	return out
 }
 
-// journaled asserts that the last of n+1 entries has this action, resource, changes and the bench's key as its actor.
+// journaled requires that the last of n+1 entries has this action, resource and changes, by the bench's key.
 func (b *bench) journaled(n int, action, id string, changes object) {
 	b.Helper()
 	entries := b.entries()

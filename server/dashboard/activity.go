@@ -100,8 +100,8 @@ var kinds = []string{"product", "order", "customer", "payment_link", "api_key", 
 // referred has the kind of the resource whose id a field has.
 var referred = map[string]string{"customerId": "customer", "paymentLinkId": "payment_link", "webhookId": "webhook"}
 
-// resourceURL returns the page of a webhook, the line of a key or, for others, the deliveries that a search for the id finds.
-// It returns "" for a resource that names lacks, because it was deleted or has no name.
+// resourceURL returns the page of a webhook, the line of a key or, for others, the search for the id. It returns "" for a
+// resource that names lacks.
 func resourceURL(r *adminv1.ActivityEntry_Resource, names map[string]string) string {
 	if names[r.GetId()] == "" {
 		return ""

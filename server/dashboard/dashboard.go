@@ -144,8 +144,7 @@ type visit struct {
 	session string
 }
 
-// member calls do for signed-in members. It refuses a request without a session, and a form from another site or without the
-// session's token.
+// member calls do for signed-in members. It refuses a form from another site or without the session's token.
 func (d *dashboard) member(do func(*visit) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		malformed := parseForm(r)

@@ -143,8 +143,8 @@ func (d *dashboard) delivery(v *visit) error {
 	return d.page(v, page)
 }
 
-// headersOf leaves out the signature (specification, Delivery): the secret, the time and the payload determine it, so it is not
-// stored.
+// headersOf leaves out the signature (specification, Delivery), which is not stored, because secret, time and payload determine
+// it.
 func headersOf(d *adminv1.Delivery, a *adminv1.Delivery_Attempt) []sentHeader {
 	return []sentHeader{
 		{"Content-Type", "application/json"},

@@ -12,8 +12,8 @@ import (
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 )
 
-// Each of two members saves only the fields that they edited. If both edited one, the second form comes back with an
-// explanation, and saved again replaces the value.
+// Each saves only the fields that they edited. If both edited one, the second form comes back with an explanation, and saved
+// again replaces the value.
 func TestTwoEditAWebhookAtOnce(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {

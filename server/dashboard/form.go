@@ -22,7 +22,7 @@ func newFormKey() string {
 	return base64.RawURLEncoding.EncodeToString(random[:])
 }
 
-// idempotencyKey makes the change happen once, even if the member reloads the answer, goes back to it or clicks twice.
+// idempotencyKey makes the change happen once, however often the member reloads the answer or clicks.
 func idempotencyKey(v *visit) (string, error) {
 	key := v.r.PostForm.Get("once")
 	if random, err := base64.RawURLEncoding.DecodeString(key); err != nil || len(random) != formKeyBytes {
@@ -31,7 +31,7 @@ func idempotencyKey(v *visit) (string, error) {
 	return key, nil
 }
 
-// repeatedForm answers a form that was sent again after its secret was shown. To is the address of what it Made.
+// repeatedForm answers a form sent again after its secret was shown. To is the address of what it Made.
 type repeatedForm struct{ Made, To string }
 
 // isRepeated reports whether the same form has taken effect before.
@@ -48,7 +48,7 @@ func (d *dashboard) showRepeated(v *visit, title, section string, body repeatedF
 // problems are by field; the key "" is for the whole form.
 type problems map[string]string
 
-// problem has an empty Text if nothing is wrong. First is true for the form's first wrong field, which gets the focus.
+// problem has an empty Text if nothing is wrong. First marks the first wrong field, which gets the focus.
 type problem struct {
 	Name, Text string
 	First      bool
@@ -63,8 +63,8 @@ func (p problems) field(name string) problem {
 
 const chooseOne = "Choose at least one."
 
-// problemsOf converts a refusal that the member can correct, and returns other errors. codeFields has the field of further
-// codes, or "" for the whole form.
+// problemsOf converts a refusal that the member can correct. codeFields has the field of further codes, or "" for the whole
+// form.
 func problemsOf(err error, sent url.Values, codeFields map[apierr.Code]string) (problems, error) {
 	var r *apierr.Refusal
 	if !errors.As(err, &r) {

@@ -67,8 +67,8 @@ func (d *dashboard) newKey(v *visit) error {
 	return d.showKeyForm(v, http.StatusOK, form{Values: url.Values{"lifetime": {"90d"}}})
 }
 
-// createKey shows the key's text once, in the answer to the form: after a redirect, an address would contain it or the server
-// would have to store it. The same form, sent again, creates no second key.
+// createKey shows the key's text once, in the answer to the form: a redirect's address would contain it, or the server would
+// have to store it. The same form creates no second key.
 func (d *dashboard) createKey(v *visit) error {
 	key, err := idempotencyKey(v)
 	if err != nil {
@@ -101,8 +101,7 @@ type question struct {
 	Resend *undelivered
 }
 
-// ask shows a question on a page of its own, whose form is sent to the page's address. With JavaScript, a dialog shows it
-// instead.
+// ask shows a question on a page of its own, whose form is sent to its address; with JavaScript, in a dialog.
 func (d *dashboard) ask(v *visit, title, section, action, object, back string) error {
 	return d.page(v, view{Title: title, Section: section, Template: "ask", Body: question{action, object, v.r.URL.Path, back, nil}})
 }

@@ -81,7 +81,7 @@ func (p place) made() (n [3]int) {
 	return [3]int{len(keys.GetKeys()), len(hooks.GetWebhooks()), rotated}
 }
 
-// The reader reloads the answer, goes back, or clicks twice. The form takes effect once, and only one answer shows its secret.
+// However often the reader reloads, goes back or clicks. Only one answer shows the secret.
 func TestFormThatShowsASecretIsCarriedOutOnce(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {

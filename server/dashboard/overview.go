@@ -30,9 +30,9 @@ type refusals struct {
 
 type overviewBody struct {
 	Webhooks []health
-	// Failing are webhooks that fail, or that a worker disabled because they failed. Expiring are active keys that expire
-	// within expirySoon; Expired did so within it, unless an active key has the same name. Unused are active keys that were
-	// never used. Refused have refused requests today or yesterday.
+	// Failing are webhooks that fail, or were disabled for it. Expiring are active keys that expire within expirySoon; Expired
+	// did so within it, unless an active key has the same name. Unused are active keys that were never used. Refused have
+	// refused requests today or yesterday.
 	Failing                   []health
 	Expiring, Expired, Unused []*adminv1.Key
 	Refused                   []refusals

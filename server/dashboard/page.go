@@ -113,8 +113,7 @@ func (d *dashboard) render(w http.ResponseWriter, r *http.Request, status int, f
 	_, _ = page.WriteTo(w)
 }
 
-// pages has a template for each page file, with the layout and the shared parts. The first call parses them, because commands
-// need none.
+// pages has a template for each page file. The first call parses them, because commands need none.
 var pages = sync.OnceValue(func() map[string]*template.Template {
 	layout := template.Must(template.New("layout.html").Funcs(functions).ParseFS(pageFiles, "page/layout.html", "page/part.html"))
 	all := map[string]*template.Template{}
@@ -134,7 +133,7 @@ var pages = sync.OnceValue(func() map[string]*template.Template {
 type asset struct {
 	content   []byte
 	mediaType string
-	// version is a part of the address and changes with the content, so that browsers may cache the file for good.
+	// version is a part of the address and changes with the content, so that browsers may cache the file.
 	version string
 }
 

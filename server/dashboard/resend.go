@@ -31,7 +31,7 @@ var windows = []window{
 // resendTime is how long an answer waits for the resend; a worker continues it.
 const resendTime = 5 * time.Second
 
-// resendSince sends a webhook the events that it did not get since a time, which the member types or chooses from windows.
+// resendSince sends the events that the webhook did not get since a time, typed or chosen from windows.
 func (d *dashboard) resendSince(v *visit, id string) error {
 	var job *adminv1.Resend
 	confirmed := v.r.PostForm.Has("confirmed")

@@ -50,8 +50,7 @@ func cookieValue(r *http.Request, secure bool) string {
 	return c.Value
 }
 
-// session returns a context with the session's store and member, and the secret from its cookie. It fails with
-// signin.ErrNoSession.
+// session returns a context with the session's store and member, and the cookie's secret, or signin.ErrNoSession.
 func (d *dashboard) session(r *http.Request) (context.Context, signin.Member, string, error) {
 	if cookieValue(r, true) == "" && cookieValue(r, false) == "" {
 		return nil, signin.Member{}, "", signin.ErrNoSession
@@ -77,7 +76,7 @@ func (d *dashboard) session(r *http.Request) (context.Context, signin.Member, st
 var crossOrigin = http.NewCrossOriginProtection()
 
 // isCrossOrigin adds to the standard check for a browser from before 2023, which sends no Sec-Fetch-Site, behind a proxy that
-// replaces the Host header: the Origin header must be the origin of the sign-in link.
+// replaces Host: Origin must be the sign-in link's.
 func isCrossOrigin(r *http.Request, origin string) bool {
 	if crossOrigin.Check(r) == nil {
 		return false
@@ -139,8 +138,7 @@ func (d *dashboard) linkExpired(w http.ResponseWriter, r *http.Request) {
 		"A sign-in link works once and for a short time. "+d.newLink())
 }
 
-// signIn uses up a link. It also ends the browser's earlier session, because nobody could sign out of it once its cookie is
-// replaced.
+// signIn also ends the browser's earlier session, of which nobody could sign out once its cookie is replaced.
 func (d *dashboard) signIn(w http.ResponseWriter, r *http.Request) {
 	if err := parseForm(r); err != nil {
 		status, title := unreadable(err)
@@ -194,7 +192,7 @@ func (d *dashboard) newLink() string {
 	return "Ask the platform's operator for a new sign-in link."
 }
 
-// keepAlive prolongs the session. A script in the frame calls it while the page around it says that its reader is active.
+// keepAlive prolongs the session. A script in the frame calls it while the page around it has an active reader.
 func (d *dashboard) keepAlive(v *visit) error {
 	if len(d.Platform.FrameAncestors) == 0 {
 		return noPage()

@@ -26,7 +26,7 @@ import (
 // public is a name for which the certificate of a test server is valid.
 const public = "https://example.com"
 
-// proxied starts a TLS proxy that passes on neither the Host header nor any X-Forwarded header, like nginx's `proxy_pass
+// proxied starts a TLS proxy that passes on neither Host nor X-Forwarded headers, like nginx's `proxy_pass
 // http://127.0.0.1:8081`.
 func (p place) proxied() reader {
 	p.t.Helper()
@@ -118,7 +118,7 @@ func TestLinkDecidesTheCookie(t *testing.T) {
 	}
 }
 
-// So a page of plain http or of a sister domain, which can set the cookie for http, gains nothing by it.
+// Plain http or a sister domain, which can set the cookie for http, gains nothing by it.
 func TestSessionIsAcceptedInItsOwnCookieOnly(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t, dbtest.SQLite, db.Config{})

@@ -106,7 +106,7 @@ func (d *dashboard) editWebhook(v *visit) error {
 	return d.showWebhookForm(v, http.StatusOK, form{ID: w.GetId(), Values: formValues(w), Was: formValues(w)})
 }
 
-// createWebhook shows the secret once, in the answer to the form. The same form, sent again, creates no second webhook.
+// createWebhook shows the secret once, in the answer to the form. The same form creates no second webhook.
 func (d *dashboard) createWebhook(v *visit) error {
 	key, err := idempotencyKey(v)
 	if err != nil {
@@ -114,7 +114,7 @@ func (d *dashboard) createWebhook(v *visit) error {
 	}
 	sent := v.r.PostForm
 	if len(sent["events"]) == 0 {
-		// The API would take an empty list as all events, but a member who unticks all boxes does not mean that.
+		// The API takes an empty list as all events, which a member who unticks all boxes does not mean.
 		return d.showWebhookForm(v, http.StatusUnprocessableEntity, form{Values: sent, Problems: problems{"events": chooseOne}})
 	}
 	created, err := d.Operator.CreateWebhook(v, &adminv1.CreateWebhookRequest{
@@ -133,8 +133,7 @@ func formValues(w *adminv1.Webhook) url.Values {
 	return url.Values{"url": {w.GetUrl()}, "description": {w.GetDescription()}, "events": w.GetEvents()}
 }
 
-// updateWebhook saves the fields that the member changed. If another member has changed one since the form was opened, it saves
-// nothing and shows the form with an explanation.
+// updateWebhook saves the changed fields, or none if another member has changed one since the form was opened.
 func (d *dashboard) updateWebhook(v *visit) error {
 	sent, id := v.r.PostForm, v.r.PathValue("id")
 	current, err := d.Operator.GetWebhook(v, &adminv1.GetWebhookRequest{Id: id})
@@ -234,8 +233,7 @@ func (d *dashboard) webhookAction(v *visit) error {
 	return noPage()
 }
 
-// rotateSecret shows a new signing secret once, in the answer to the form. The same form, sent again, keeps the secret, which
-// the member may already use.
+// rotateSecret shows the new secret once. The same form keeps it, because the member may already use it.
 func (d *dashboard) rotateSecret(v *visit, id string) error {
 	key, err := idempotencyKey(v)
 	if err != nil {

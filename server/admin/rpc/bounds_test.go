@@ -105,8 +105,8 @@ func probesOf(fd protoreflect.FieldDescriptor) (all []probe) {
 	return all
 }
 
-// Every bound that a request's proto declares is in force on the operator's listener: the border itself is allowed, and the
-// value past it is refused by the field's name. Package conformance probes the public listener from the document.
+// The border itself is allowed, and the value past it is refused by the field's name. Package conformance probes the public
+// listener.
 func TestEveryDeclaredBoundIsInForce(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, dbtest.SQLite, db.Config{})

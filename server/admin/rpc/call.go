@@ -91,8 +91,8 @@ func (c Config) answer(x *exchange, w http.ResponseWriter, r *http.Request, next
 	return nil
 }
 
-// deadlineWriter sets a new write deadline for each part of a long answer. A client may read an export slowly, but one that
-// stops must not keep its database snapshot open.
+// deadlineWriter sets a new deadline for each part of a long answer: a client may read an export slowly, but one that stops
+// must not keep its snapshot open.
 type deadlineWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController
@@ -146,8 +146,7 @@ func (c Config) admit(ctx context.Context, x *exchange, r *http.Request) (contex
 		apijson.Field{Name: memberHeader, Message: "must be one name, percent-encoded as UTF-8"})
 }
 
-// interceptor gives handlers the store of storeHeader, and converts their errors for the client. A call with one answer also
-// takes a slot.
+// interceptor gives handlers the store of storeHeader, and converts their errors. A call with one answer also takes a slot.
 type interceptor struct {
 	Config
 	operator admin.Handlers
@@ -183,7 +182,7 @@ func (interceptor) WrapStreamingClient(next connect.StreamingClientFunc) connect
 	return next
 }
 
-// withStore refuses a call of storefront.v1 without storeHeader. Other calls without it may read and change rows of every store.
+// withStore refuses a call of storefront.v1 without storeHeader. Others without it may use every store.
 func (i interceptor) withStore(ctx context.Context, method connect.Spec, h http.Header) (context.Context, error) {
 	names := h.Values(storeHeader)
 	if len(names) == 0 && !strings.HasPrefix(method.Procedure, publicServices) {
@@ -198,8 +197,7 @@ func (i interceptor) withStore(ctx context.Context, method connect.Spec, h http.
 		apijson.Field{Name: storeHeader, Message: "must be the slug or the id of one store"})
 }
 
-// convertError converts a handler's error or panic; defer it. It keeps errors that package connect made, such as those of
-// reflection.
+// convertError converts a handler's error or panic; defer it. Errors of package connect stay, such as those of reflection.
 func (c Config) convertError(ctx context.Context, err *error) {
 	if v := recover(); v != nil {
 		*err = apierr.FromPanic(v)

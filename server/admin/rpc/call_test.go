@@ -25,8 +25,8 @@ import (
 	"go.storefront.example/server/limit"
 )
 
-// post calls a method such as "StoreService/ListStores", or for the store s "storefront.v1.StoreService/GetStore", as curl
-// does. The refusal is nil if the status is 200. headers are pairs of a name and a value.
+// post calls a method such as "StoreService/ListStores" or, for the store s, "storefront.v1.StoreService/GetStore", as curl
+// does. The refusal is nil for status 200. headers are pairs.
 func (b *bench) post(method, body string, headers ...string) (*http.Response, []byte, *storefrontv1.Error) {
 	b.Helper()
 	path := "/storefront.admin.v1." + method

@@ -19,7 +19,7 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// The header names the store by slug or id. The journal shows the operator, or the member whom the call names.
+// The header has a slug or id. The journal shows the operator, or the member whom the call names.
 func TestOperatorCallsTheServicesOfCallers(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {

@@ -167,8 +167,7 @@ func (c *Client) Export(ctx context.Context, in *adminv1.ExportStoreRequest,
 	return receive(ctx, c.base, in, c.ExportStore, handle)
 }
 
-// receive calls handle with each answer of a stream until the server ends it. It fails if the server is silent for too long, or
-// with handle's error.
+// receive calls handle with each answer until the server ends the stream. It fails if the server is silent for too long.
 func receive[In, Out any](ctx context.Context, base string, in In,
 	open func(context.Context, In) (*connect.ServerStreamForClient[Out], error), handle func(*Out) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -209,8 +208,8 @@ func (c *Client) Now(ctx context.Context) (time.Time, error) {
 	return now, nil
 }
 
-// refusalOf returns the refusal that the server sent, or would send for a message that is too large for Connect. Another error
-// it explains by what is wrong at this address.
+// refusalOf returns the refusal that the server sent, or would send for a message too large for Connect. It explains other
+// errors by what is wrong at this address.
 func refusalOf(address string, err error) error {
 	refused, requestID := apierr.FromConnect(err)
 	switch {

@@ -296,7 +296,7 @@ func TestNoExportHasWhatIsBeingForgotten(t *testing.T) {
 	})
 }
 
-// A customer has had thousands of names. The steps grow neither with these nor with the rows of the store.
+// Neither thousands of former names nor the store's other rows make steps longer.
 func TestTheStepsGrowWithTheCustomersRows(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -343,7 +343,7 @@ func TestTheAddressOfAForgottenCustomerIsTaken(t *testing.T) {
 	})
 }
 
-// The hashes are keyed, so that nobody finds the key or the request by trying, and an erased customer's are gone.
+// The hashes are keyed, so that trying finds neither key nor request, and an erased customer's are gone.
 func TestIdempotencyKeysKeepNoText(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {

@@ -49,8 +49,8 @@ type history struct {
 	done   int
 }
 
-// Random changes, erasures, orders, deliveries and imports of an earlier export. After an erasure no byte has a value that the
-// customer ever had, and events about another customer stay.
+// After an erasure, whatever changes, orders, deliveries and imports came before, no byte has a value that the customer ever
+// had, and other customers' events stay.
 func TestAnyHistoryIsForgotten(t *testing.T) {
 	t.Parallel()
 	need.Heavy(t, "it forgets customers of random histories")
@@ -94,7 +94,7 @@ func (h *history) new(owner string) string {
 	return number
 }
 
-// text returns a new name or note. Some look like the name of an erased customer, or need escapes in JSON.
+// text returns a new name or note. Some look like an erased customer's, or need escapes in JSON.
 func (h *history) text(owner string) string {
 	value := "Zq" + h.new(owner) + "x"
 	return []string{"Awa " + value, "É. " + value, "\"<" + value + ">\\ & \u2028", "E\u0301lodie " + value,
@@ -126,8 +126,7 @@ func (h *history) change(customer string) {
 	h.refusedOrDone(err)
 }
 
-// key often contains the customer's name, e-mail or phone. It is "", no key, if the name has a character that keys must not
-// have.
+// key often contains the customer's values. It is "" if the name has a character that keys must not have.
 func (h *history) key(customer string) string {
 	c, err := h.operator.GetCustomer(shoptest.In(h, h.Context(), h.operator, "s"), &storefrontv1.GetCustomerRequest{Id: customer})
 	require.NoError(h, err)

@@ -35,8 +35,7 @@ const (
 
 var buyerStrings = []string{"zéphyrine", "zephyrine", "quagliotti", "qvist", "mail.example", "670991234"}
 
-// traces returns where the database, or one of SQLite's files, contains one of the strings, which must be in lower case, in
-// whatever case.
+// traces returns where the database, or SQLite's files, contain one of the lower-case strings, in whatever case.
 func traces(t require.TestingT, d *db.DB, strings ...string) (found []string) {
 	everywhere(t, d, func(place string, text []byte) {
 		for _, part := range strings {

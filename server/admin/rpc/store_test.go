@@ -26,7 +26,7 @@ import (
 	"go.storefront.example/server/shop/shoptest"
 )
 
-// rowOf has the kind of row that a request field names. A key is "Service.field" or, for only one method, "Method.field".
+// rowOf has the kind of row of a request field: "Service.field" or, for one method, "Method.field".
 var rowOf = map[string]string{
 	"ProductService.id": "product", "SetProductContent.product.id": "product",
 	"CustomerService.id": "customer", "ContinueForgetting.id": "forgotten",
@@ -40,13 +40,13 @@ var rowOf = map[string]string{
 	"EventService.id":            "event", "DashboardService.id": "session",
 }
 
-// notNamed has fields with a row's id that only filter a list, so that the row need not be in the store, with the reason.
+// notNamed has, with the reason, fields with a row's id that only filter a list.
 var notNamed = map[string]string{
 	"ListActivity.resource_id": "chooses entries of the named store's journal, also about what is gone",
 }
 
-// rest returns what a method requires besides the store and the field in named, such as "StartResend.webhook_id", or nil. own
-// has the ids of the store's rows, by kind.
+// rest is what a method requires besides the store and the field named, such as "StartResend.webhook_id", or nil. own has the
+// store's ids, by kind.
 func rest(b *bench, named string, own map[string]string) proto.Message {
 	item := []*adminv1.CreateOrderRequest_Item{{ProductId: own["product"], Quantity: 1}}
 	switch named {
@@ -120,7 +120,7 @@ func (n naming) name() string {
 // ofCallers is true for storefront.v1, where the context names the store.
 func (n naming) ofCallers() bool { return n.method.ParentFile().Package() == "storefront.v1" }
 
-// request names this store and the row with this id. own has the ids of other rows that it requires, by kind.
+// request names this store and the row with this id. own has the ids of other rows, by kind.
 func (n naming) request(b *bench, store, id string, own map[string]string) proto.Message {
 	b.Helper()
 	typ, err := protoregistry.GlobalTypes.FindMessageByName(n.method.Input().FullName())
@@ -144,8 +144,7 @@ func (n naming) request(b *bench, store, id string, own map[string]string) proto
 	return in
 }
 
-// namings returns each field that names a row. It fails the test unless every such field is in rowOf or notNamed, its request
-// has a field store, and rowOf has no others.
+// namings returns each field that names a row. Each must be in rowOf or notNamed, and in a request with a field store.
 func namings(t *testing.T) (all []naming) {
 	t.Helper()
 	used := map[string]bool{}
@@ -216,7 +215,7 @@ func contents(t *testing.T, d *db.DB) map[string]string {
 	return all
 }
 
-// Another store's row, or a store that does not exist, is refused by every method, in this process and over the network.
+// In this process and over the network.
 func TestANamedStoreHolds(t *testing.T) {
 	t.Parallel()
 	all := namings(t)

@@ -16,8 +16,8 @@ import (
 	"go.storefront.example/server/conformance/devtest"
 )
 
-// imports has the import that a name in the guide's Go functions needs, by its beginning, such as "client.". The first Go block
-// has its own imports.
+// imports has the import of a name in the guide's Go functions, by its beginning, such as "client.". The first block has its
+// own.
 var imports = map[string]string{
 	"client.":              `"go.storefront.example/client"`,
 	"connect.":             `"connectrpc.com/connect"`,
@@ -32,8 +32,8 @@ var imports = map[string]string{
 	"webhook.":             `"go.storefront.example/client/webhook"`,
 }
 
-// runGo builds the guide's Go blocks in a module that requires only this project. The first block and the receiver are programs;
-// testdata/main.go calls the functions of the others.
+// runGo builds the guide's Go blocks in a module that requires only this project. The first block and the receiver are
+// programs; testdata/main.go calls the others.
 func runGo(t *testing.T, all []block, dev devtest.Server, w *webhook) {
 	folder := t.TempDir()
 	write := func(name, text string) {

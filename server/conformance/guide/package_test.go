@@ -44,7 +44,7 @@ func runPython(t *testing.T, all []block, dev devtest.Server, w *webhook) {
 }
 
 // runPackage writes each block to a file named like its section, and runs the first block, the program in testdata, which calls
-// the others' functions, and the samples of the reference.
+// the others, and the reference's samples.
 func runPackage(t *testing.T, all []block, dev devtest.Server, w *webhook, language, folder string,
 	load func(string) string, run ...string) {
 	extension := map[string]string{"php": ".php", "python": ".py"}[language]

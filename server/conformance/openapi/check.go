@@ -24,7 +24,6 @@ type Exchange struct {
 }
 
 // transportHeaders may be in an answer because HTTP defines them (RFC 9110, section 6.6.1; RFC 9112, sections 6 and 9.6).
-// OpenAPI has Content-Type as the key of the content.
 var transportHeaders = []string{"Connection", "Content-Encoding", "Content-Length", "Content-Type", "Date", "Vary"}
 
 // Check returns an error if the answer is not in the document, or a request was served that the document does not allow. It
@@ -75,8 +74,8 @@ func (d *Document) checkRefusal(x Exchange) error {
 	return nil
 }
 
-// checkHeaders is for an address without an operation: only the headers that every answer has, and Allow (RFC 9110, section
-// 15.5.6).
+// checkHeaders is for an address without an operation, whose answer has only the headers of all answers, and Allow (RFC 9110,
+// section 15.5.6).
 func (d *Document) checkHeaders(x Exchange) error {
 	for name, required := range d.headers {
 		if required && len(x.Header[name]) != 1 {
@@ -240,7 +239,7 @@ var (
 	leadingZeros = regexp.MustCompile(`^(-?)0+([0-9])`)
 )
 
-// value converts a text to the schema's type, or leaves it a text. As in the service, 05 is 5.
+// value converts a text to the schema's type if it can. As in the service, 05 is 5.
 func (p *parameter) value(text string) any {
 	for _, kind := range p.shape.types() {
 		if kind == "integer" && integer.MatchString(text) || kind == "number" && number.MatchString(text) {
@@ -253,7 +252,7 @@ func (p *parameter) value(text string) any {
 	return trimmed(text)
 }
 
-// shapeFor returns the schema of the media type in header, or nil. A charset must be UTF-8; a request may have other parameters.
+// shapeFor returns the schema of the media type, or nil. A charset must be UTF-8; a request may have other parameters.
 func (b *body) shapeFor(header http.Header) *shape {
 	kind, parameters, err := mime.ParseMediaType(header.Get("Content-Type"))
 	charset, hasCharset := parameters["charset"]
@@ -264,7 +263,7 @@ func (b *body) shapeFor(header http.Header) *shape {
 	return b.types[kind]
 }
 
-// validate returns the value in a body, or an error if it is no JSON, breaks its schema, or is of an unknown media type.
+// validate returns the value in a body, or an error: it is no JSON, breaks its schema, or is of an unknown media type.
 func (b *body) validate(header http.Header, text []byte) (any, error) {
 	s := b.shapeFor(header)
 	if s == nil {

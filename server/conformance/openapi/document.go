@@ -29,8 +29,7 @@ type Document struct {
 	marks      map[string]*mark
 	operations []*Operation
 	webhooks   map[string]*webhook
-	// refusal is the schema of the error body, of every status from 400 on. details has the only member of "details" for each
-	// code that has one.
+	// refusal is the error body's schema, of every status from 400 on. details has, by code, the only member of "details".
 	refusal *shape
 	details map[string]string
 	// headers are those that any answer may have, by canonical name; true if it must.
@@ -195,8 +194,8 @@ func (d *Document) operation(method, path, item string) (*Operation, error) {
 	return op, nil
 }
 
-// parameters returns nil if the place has no list. It refuses an "in" that is not in kinds: "path" or "query" for operations,
-// "header" for webhooks. owner names the operation or webhook in errors and marks.
+// parameters returns nil without a list. It refuses an "in" that is not in kinds: "path" or "query" for operations, "header"
+// for webhooks. owner names these in errors and marks.
 func (d *Document) parameters(owner, pointer string, kinds ...string) ([]*parameter, error) {
 	list, _ := d.find(pointer).([]any)
 	var out []*parameter
@@ -299,8 +298,7 @@ func (op *Operation) Codes(status int) []string {
 // Statuses returns the statuses of answers, sorted.
 func (op *Operation) Statuses() []int { return slices.Sorted(maps.Keys(op.answers)) }
 
-// operationFor returns nil if there is none. A HEAD request has the operation of GET, unless the document has its own (RFC
-// 9110, section 9.3.2).
+// operationFor may return nil. HEAD has the operation of GET, unless the document has its own (RFC 9110, section 9.3.2).
 func (d *Document) operationFor(method, path string) *Operation {
 	segments := strings.Split(path, "/")
 	var get *Operation

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// formats add int32 and int64 to the validator, and replace its uri, which accepts texts that strict clients could not read.
+// formats add int32 and int64, and replace uri, which accepts texts that strict clients could not read.
 var formats = map[string]func(value any) error{
 	// These are from https://spec.openapis.org/registry/format/
 	"int32": func(v any) error { return checkInteger(v, 32) },
@@ -17,7 +17,7 @@ var formats = map[string]func(value any) error{
 	"uri":   isURI,
 }
 
-// checkInteger refuses a number beyond a signed integer of bits, and the lowest of these. Values of other types pass.
+// checkInteger refuses a number beyond a signed integer of bits, and its lowest. Other types pass.
 func checkInteger(value any, bits int) error {
 	n, ok := value.(json.Number)
 	if !ok {

@@ -173,8 +173,7 @@ type value struct {
 	plain bool
 }
 
-// values returns one value of every JSON type, the listed texts, values around every bound and, for texts without a list,
-// edgeTexts.
+// values has every JSON type, the listed texts, values around every bound and, for texts without a list, edgeTexts.
 func (s *shape) values() []value {
 	var out []value
 	plain := func(values ...any) {
@@ -214,8 +213,8 @@ func (s *shape) values() []value {
 	return out
 }
 
-// edgeTexts are unusual date-times, e-mails, URLs and UUIDs, some of them invalid. All unlisted texts are tested with all,
-// because a pattern may stand in place of a format.
+// edgeTexts are unusual or invalid date-times, e-mails, URLs and UUIDs. Every unlisted text gets all, because a pattern may
+// stand for a format.
 var edgeTexts = []string{
 	"2099-10-01", "2099-02-30T00:00:00Z", "2099-10-01T00:00:00", "2099-10-01 00:00:00Z", "2099-10-01t00:00:00z",
 	"2099-10-01T00:00:00.123456789Z",

@@ -48,7 +48,7 @@ func (d *Document) readDetails() {
 	}
 }
 
-// checkDetails refuses an error body whose status is not the answer's, or whose details do not belong to its code.
+// checkDetails refuses an error body with another status, or with details that do not belong to its code.
 func (d *Document) checkDetails(status int, value any) error {
 	body, _ := value.(map[string]any)
 	if statusCode, _ := body["statusCode"].(json.Number); statusCode.String() != strconv.Itoa(status) {

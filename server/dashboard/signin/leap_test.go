@@ -12,7 +12,7 @@ import (
 	"go.storefront.example/server/dashboard/signin"
 )
 
-// After a leap of the database's clock, a server that has not read it since ends links and sessions when the others do.
+// A server that has not read the database's clock since its leap ends links and sessions when the others do.
 func TestLinksAndSessionsEndByTheDatabasesClock(t *testing.T) {
 	t.Parallel()
 	address, leap := dbtest.LeapingURL(t)

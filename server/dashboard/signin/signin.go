@@ -197,7 +197,7 @@ func (s *Sessions) SignIn(ctx context.Context, linkSecret string, oldSessions ..
 	return secret, err
 }
 
-// asMember returns the context of a usable link's member, for the journal entry of the sign-in. It fails with ErrLink.
+// asMember returns the context of a usable link's member, for the journal entry, or ErrLink.
 func (s *Sessions) asMember(ctx context.Context, link []byte) (context.Context, error) {
 	row, err := s.db.Client().SignInLink.Query().Where(signinlink.Fingerprint(link), UsableLink(s.db)).Only(ctx)
 	if ent.IsNotFound(err) {
@@ -244,7 +244,7 @@ func (s *Sessions) Authenticate(ctx context.Context, secret string, secure bool)
 	return tenant.With(ctx, shop.TenantOf(in), tenant.Actor{Type: tenant.ActorMember, Name: row.Member}), member, nil
 }
 
-// storeOf returns notFound if the store does not exist or is being deleted, because members may not sign in to it.
+// storeOf returns notFound also while the store is being deleted, because members may not sign in to it.
 func storeOf(ctx context.Context, stores *ent.StoreClient, storeID uuid.UUID, notFound error) (*ent.Store, error) {
 	row, err := stores.Get(ctx, storeID)
 	switch {
