@@ -19,8 +19,6 @@ import (
 	"time"
 	"unicode"
 
-	"google.golang.org/protobuf/types/known/timestamppb"
-
 	"go.storefront.example/ent/hook"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
@@ -98,7 +96,7 @@ func (c *listenCmd) Run(s *invocation) error {
 	}
 	l := &listener{
 		invocation: s, server: from, dev: dev, client: client, store: store, events: c.Events, printJSON: c.PrintJSON,
-		routes: routes, forwarder: newForwarder(secret), slots: make(chan struct{}, maxForwards), seen: map[string]time.Time{},
+		routes: routes, forwarder: newForwarder(secret), slots: make(chan struct{}, maxForwards), seen: map[string]bool{},
 	}
 	defer l.forwarder.client.Close()
 	defer l.posts.Wait()
@@ -133,10 +131,9 @@ type listener struct {
 	routes    routes
 	forwarder *forwarder
 
-	// since is the position of the server's last answer, nil before the first; seen has the times of the events after it, by
-	// id.
-	since *timestamppb.Timestamp
-	seen  map[string]time.Time
+	// since is the position of the server's last answer, and seen has the ids of the events after it that listen has received.
+	since string
+	seen  map[string]bool
 	slots chan struct{}
 	posts sync.WaitGroup
 	mu    sync.Mutex // guards hint and the output
@@ -149,7 +146,7 @@ func (l *listener) run() error {
 		err := l.client.Watch(l.ctx, &adminv1.WatchEventsRequest{Store: l.store.GetId(), Types: l.events, Since: l.since},
 			func(answer *adminv1.WatchEventsResponse) error {
 				switch {
-				case l.since == nil:
+				case l.since == "":
 					if err := l.printReady(); err != nil {
 						return err
 					}
@@ -162,7 +159,7 @@ func (l *listener) run() error {
 		if l.ctx.Err() != nil {
 			return nil //nolint:nilerr // The user has interrupted listen, which is no error.
 		}
-		if err != nil && (l.since == nil || !isTransient(err)) {
+		if err != nil && (l.since == "" || !isTransient(err)) {
 			return err
 		}
 		if err != nil && !lost {
@@ -240,7 +237,7 @@ func (l *listener) show(w io.Writer, text string) {
 // forwardNew posts the events that no earlier answer had. It waits while maxForwards are being posted.
 func (l *listener) forwardNew(answer *adminv1.WatchEventsResponse) error {
 	for _, e := range answer.GetEvents() {
-		if _, taken := l.seen[e.GetId()]; taken {
+		if l.seen[e.GetId()] {
 			continue
 		}
 		select {
@@ -248,7 +245,7 @@ func (l *listener) forwardNew(answer *adminv1.WatchEventsResponse) error {
 			return l.ctx.Err()
 		case l.slots <- struct{}{}:
 		}
-		l.seen[e.GetId()] = e.GetCreatedAt().AsTime()
+		l.seen[e.GetId()] = true
 		if l.printJSON {
 			l.show(l.out, e.GetPayload())
 		}
@@ -257,11 +254,9 @@ func (l *listener) forwardNew(answer *adminv1.WatchEventsResponse) error {
 			<-l.slots
 		})
 	}
-	l.since = answer.GetPosition()
-	for id, at := range l.seen {
-		if at.Before(l.since.AsTime()) {
-			delete(l.seen, id)
-		}
+	if position := answer.GetPosition(); position != l.since {
+		l.since = position
+		clear(l.seen) // another stream from this position sends none of them
 	}
 	return nil
 }

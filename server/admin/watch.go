@@ -1,10 +1,9 @@
 package admin
 
 import (
-	"bytes"
 	"context"
+	"database/sql"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -13,13 +12,9 @@ import (
 	"connectrpc.com/connect"
 	"github.com/google/uuid"
 
-	"go.storefront.example/ent/apijson"
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/hook"
-	"go.storefront.example/ent/id"
-	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/event"
-	"go.storefront.example/gen/ent/predicate"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/apierr"
 )
@@ -38,13 +33,11 @@ const (
 	// watchPoll is how often a stream looks for events of other processes. watchGap is the shortest time between two reads.
 	watchPoll = 500 * time.Millisecond
 	watchGap  = 100 * time.Millisecond
-	// watchOverlap is how far each read looks back, because an event gets its time before its commit. It allows for
-	// --request-timeout, by default 10 seconds, and for servers whose clocks differ. Streams miss an event whose commit takes
-	// longer; webhooks get it.
+	// watchOverlap is how far an event's time may be from the database's clock at its commit. It allows for --request-timeout, by default 10
+	// seconds, and for servers that follow a leap of this clock late. Streams miss an event whose commit takes longer; webhooks get it.
 	watchOverlap = 30 * time.Second
 	watchTimeout = 10 * time.Second
-	// watchPage is how many ids one statement reads. watchChunk is how many events one answer has.
-	watchPage  = 1000
+	// watchChunk is how many events one answer has.
 	watchChunk = 20
 )
 
@@ -93,8 +86,12 @@ func (o *Operator) WatchEvents(ctx context.Context, in *adminv1.WatchEventsReque
 			refused.Invalid("types", fmt.Sprintf("must be ping or one of %s, not %q", strings.Join(hook.EventTypes(), ", "), name))
 		}
 	}
-	if in.GetSince() != nil && in.GetSince().CheckValid() != nil {
-		refused.Invalid("since", "must be the position of an answer")
+	var since *watchPosition
+	if in.GetSince() != "" {
+		var ok bool
+		if since, ok = parsePosition(o.db, in.GetSince()); !ok {
+			refused.Invalid("since", "must be the position of an answer")
+		}
 	}
 	ctx, t, err := o.check(ctx, &refused, in.GetStore())
 	if err != nil {
@@ -106,11 +103,8 @@ func (o *Operator) WatchEvents(ctx context.Context, in *adminv1.WatchEventsReque
 		return err
 	}
 	defer o.watches.close(t.ID)
-	w := &watch{db: o.db, store: t.ID, types: in.GetTypes(), seen: map[uuid.UUID]bool{}, send: stream.Send}
-	if in.GetSince() != nil {
-		w.from = in.GetSince().AsTime().Truncate(time.Millisecond)
-	}
-	if err := w.run(ctx); ctx.Err() == nil {
+	w := &watch{db: o.db, store: t.ID, types: in.GetTypes(), send: stream.Send}
+	if err := w.run(ctx, since); ctx.Err() == nil {
 		return err
 	}
 	return nil
@@ -118,55 +112,57 @@ func (o *Operator) WatchEvents(ctx context.Context, in *adminv1.WatchEventsReque
 
 // watch is one stream.
 //
-//	event of this process, or watchPoll is over ──► poll: the ids since next, less those seen ──► their events, sent
-//	                                                 └► next = now − watchOverlap
+//	event of this process, or watchPoll is over ──► poll: the ids that were committed after position ──► their events, sent
+//	                                                 └► position = what the poll's statement saw
 type watch struct {
-	db    *db.DB
-	store uuid.UUID
-	types []string
-	send  func(*adminv1.WatchEventsResponse) error
-	// from is the time from which the client wants events, by default the stream's beginning. No answer's position is earlier.
-	from time.Time
-	// floor is the earliest time that the stream reads: the client's, or watchOverlap before the stream's beginning, because an
-	// event of that time may be uncommitted.
-	floor time.Time
-	next  time.Time
-	// seen has the sent events from next on, which the next read finds again.
-	seen map[uuid.UUID]bool
+	db       *db.DB
+	store    uuid.UUID
+	types    []string
+	send     func(*adminv1.WatchEventsResponse) error
+	position watchPosition // all events before it were sent
+	times    []readTime    // of the reads in the last watchOverlap
 }
 
-func (w *watch) run(ctx context.Context) error {
+// readTime is the database's time at a read, and this process's time with its monotonic reading, which no leap changes.
+type readTime struct{ database, process time.Time }
+
+// run sends events until the context ends. Without since, it begins with events that are committed from now on.
+func (w *watch) run(ctx context.Context, since *watchPosition) error {
 	signal := w.db.FollowEvents(ctx, w.store)
-	w.floor, w.next = w.from, w.from
-	if w.from.IsZero() {
-		w.from = w.db.Now()
-		w.floor = w.from.Add(-watchOverlap)
-		w.next = w.floor
-		// Without a time of the client, the first read marks events from before the beginning as seen, and sends none.
-		if err := w.poll(ctx, func([]uuid.UUID, time.Time) error { return nil }); err != nil {
+	if since != nil {
+		w.position = *since
+		w.times = []readTime{{since.earliest, time.Now()}}
+	} else {
+		_, next, err := w.poll(ctx)
+		if err != nil {
 			return err
 		}
+		w.position = next
 	}
-	if err := w.answer(nil, w.from); err != nil {
+	if err := w.answer(nil, w.position); err != nil {
 		return err
 	}
 	beat, poll := time.NewTicker(WatchBeat), time.NewTicker(watchPoll)
 	defer beat.Stop()
 	defer poll.Stop()
 	for {
-		err := w.poll(ctx, func(ids []uuid.UUID, now time.Time) error {
-			beat.Reset(WatchBeat)
-			return w.sendEvents(ctx, ids, now)
-		})
+		ids, next, err := w.poll(ctx)
 		if err != nil {
 			return err
 		}
+		if len(ids) > 0 {
+			beat.Reset(WatchBeat)
+		}
+		if err := w.sendEvents(ctx, ids, next); err != nil {
+			return err
+		}
+		w.position = next
 		time.Sleep(watchGap)
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-beat.C:
-			if err := w.answer(nil, w.next); err != nil {
+			if err := w.answer(nil, w.position); err != nil {
 				return err
 			}
 		case <-signal:
@@ -175,44 +171,74 @@ func (w *watch) run(ctx context.Context) error {
 	}
 }
 
-// poll passes the ids of events from w.next on, without those in w.seen, to send, oldest first, with the time of the read. Then
-// it updates both.
-func (w *watch) poll(ctx context.Context, send func([]uuid.UUID, time.Time) error) error {
-	now := w.db.Now()
-	next := latest(now.Add(-watchOverlap), w.floor)
-	oldest := id.Floor(next) // is below the ids of all events from the time next on
-	isOld := func(id uuid.UUID) bool { return bytes.Compare(id[:], oldest[:]) < 0 }
-	// An id begins with its event's time, so the conditions on created_at and on the id agree.
-	after, more := id.Floor(w.next), true
-	for more {
-		ids, err := withTimeout(ctx, w.query(ctx, event.CreatedAtGTE(id.Time(after)), event.IDGT(after)).Limit(watchPage).IDs)
+// poll reads the ids of the events after the stream's position, oldest first, and the position up to which it has read. A time only bounds
+// what the statement reads: it is before the database's clock at each of the last reads, even if this clock was set back meanwhile.
+func (w *watch) poll(ctx context.Context) (ids []uuid.UUID, next watchPosition, err error) {
+	ctx, cancel := context.WithTimeout(ctx, watchTimeout)
+	defer cancel()
+	d := w.db.ForStore(ctx)
+	args, err := db.ByDialect(d, w.postgresArgs, w.sqliteArgs)()
+	if err != nil {
+		return nil, next, fmt.Errorf("watch events: %w", err)
+	}
+	var now sql.NullTime
+	for row := range db.Rows(ctx, d.Reader(), db.ByDialect(d, watchPostgres, watchSQLite), args...) {
+		var found uuid.NullUUID
+		if err := row.Scan(&next.mark, &now, &found); err != nil {
+			return nil, next, fmt.Errorf("watch events: %w", err)
+		}
+		if found.Valid {
+			ids = append(ids, found.UUID)
+		}
+	}
+	at := now.Time
+	if !now.Valid {
+		at = d.Now()
+	}
+	w.times = append(w.times, readTime{at, time.Now()})
+	for time.Since(w.times[0].process) > watchOverlap {
+		w.times = w.times[1:]
+	}
+	next.earliest = w.earliest(at)
+	return ids, next, nil
+}
+
+// earliest returns the earliest of a time and the times of the last reads.
+func (w *watch) earliest(at time.Time) time.Time {
+	for _, t := range w.times {
+		if t.database.Before(at) {
+			at = t.database
+		}
+	}
+	return at
+}
+
+// sendEvents sends the events with these ids, except erased events and events of types that the client does not want. The last answer has
+// the position next.
+func (w *watch) sendEvents(ctx context.Context, ids []uuid.UUID, next watchPosition) error {
+	for len(ids) > 0 {
+		chunk := ids[:min(len(ids), watchChunk)]
+		query := w.db.ForStore(ctx).Client().Event.Query().Where(event.StoreID(w.store), event.IDIn(chunk...),
+			event.PayloadNEQ([]byte(hook.Forgotten))).Order(event.ByCreatedAt(), event.ByID())
+		if len(w.types) > 0 {
+			query.Where(event.TypeIn(w.types...))
+		}
+		rows, err := withTimeout(ctx, query.All)
 		if err != nil {
 			return err
 		}
-		if more = len(ids) == watchPage; more {
-			after = ids[len(ids)-1]
+		position := w.position
+		if ids = ids[len(chunk):]; len(ids) == 0 {
+			position = next
 		}
-		fresh := slices.DeleteFunc(ids, func(id uuid.UUID) bool { return w.seen[id] })
-		for _, id := range fresh {
-			if !isOld(id) { // older events need no entry, because the next read begins after them
-				w.seen[id] = true
-			}
+		if len(rows) == 0 {
+			continue // all these events are of other types than the client wants, or were erased
 		}
-		if len(fresh) == 0 {
-			continue
-		}
-		if err := send(fresh, now); err != nil {
+		if err := w.answer(convertAll(rows, eventMessage), position); err != nil {
 			return err
 		}
 	}
-	w.next = next
-	maps.DeleteFunc(w.seen, func(id uuid.UUID, _ bool) bool { return isOld(id) })
 	return nil
-}
-
-func (w *watch) query(ctx context.Context, conditions ...predicate.Event) *ent.EventQuery {
-	return w.db.ForStore(ctx).Client().Event.Query().Where(append(conditions, event.StoreID(w.store))...).Order(event.ByCreatedAt(),
-		event.ByID())
 }
 
 func withTimeout[Found any](ctx context.Context, find func(context.Context) ([]Found, error)) ([]Found, error) {
@@ -225,39 +251,6 @@ func withTimeout[Found any](ctx context.Context, find func(context.Context) ([]F
 	return found, nil
 }
 
-// sendEvents leaves out erased events and types that the client does not want. now is when the ids were read.
-func (w *watch) sendEvents(ctx context.Context, ids []uuid.UUID, now time.Time) error {
-	for chunk := range slices.Chunk(ids, watchChunk) {
-		query := w.query(ctx, event.IDIn(chunk...), event.PayloadNEQ([]byte(hook.Forgotten)))
-		if len(w.types) > 0 {
-			query.Where(event.TypeIn(w.types...))
-		}
-		rows, err := withTimeout(ctx, query.All)
-		if err != nil {
-			return err
-		}
-		if len(rows) == 0 {
-			continue // all these events are of other types than the client wants, or were erased
-		}
-		last := id.Time(chunk[len(chunk)-1])
-		if last.After(now) {
-			last = now // the clock of the server that stored the event is ahead; the position must not be in the future
-		}
-		if err := w.answer(convertAll(rows, eventMessage), last.Add(-watchOverlap)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// answer sends events and a position up to which all are sent.
-func (w *watch) answer(events []*adminv1.Event, position time.Time) error {
-	return w.send(&adminv1.WatchEventsResponse{Events: events, Position: apijson.Timestamp(latest(position, w.from))})
-}
-
-func latest(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
+func (w *watch) answer(events []*adminv1.Event, position watchPosition) error {
+	return w.send(&adminv1.WatchEventsResponse{Events: events, Position: position.String()})
 }

@@ -295,9 +295,9 @@ type WatchEventsRequest struct {
 	Store string `protobuf:"bytes,1,opt,name=store,proto3" json:"store,omitempty"`
 	// Only events of these types; empty for all types, also `ping`.
 	Types []string `protobuf:"bytes,2,rep,name=types,proto3" json:"types,omitempty"`
-	// The `position` in the last answer of an earlier stream, to continue it. Null to receive only events that are committed from
+	// The `position` in the last answer of an earlier stream, to continue it. Empty to receive only events that are committed from
 	// now on.
-	Since         *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=since,proto3" json:"since,omitempty"`
+	Since         string `protobuf:"bytes,3,opt,name=since,proto3" json:"since,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -346,11 +346,11 @@ func (x *WatchEventsRequest) GetTypes() []string {
 	return nil
 }
 
-func (x *WatchEventsRequest) GetSince() *timestamppb.Timestamp {
+func (x *WatchEventsRequest) GetSince() string {
 	if x != nil {
 		return x.Since
 	}
-	return nil
+	return ""
 }
 
 // Some events, sorted by their time. An event that was committed late may come in a later answer than newer events.
@@ -358,9 +358,9 @@ type WatchEventsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The events; none in an answer that only shows that the stream is alive.
 	Events []*Event `protobuf:"bytes,1,rep,name=events,proto3" json:"events,omitempty"`
-	// The value of `since` with which another call continues this stream. That call sends no event that was created before
-	// this time.
-	Position      *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=position,proto3" json:"position,omitempty"`
+	// The value of `since` with which another call continues this stream. It follows the order of commits, so that no event is
+	// missed if the database's clock is set back. Once it changes, it is after the events of this answer and of earlier ones.
+	Position      string `protobuf:"bytes,2,opt,name=position,proto3" json:"position,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -402,11 +402,11 @@ func (x *WatchEventsResponse) GetEvents() []*Event {
 	return nil
 }
 
-func (x *WatchEventsResponse) GetPosition() *timestamppb.Timestamp {
+func (x *WatchEventsResponse) GetPosition() string {
 	if x != nil {
 		return x.Position
 	}
-	return nil
+	return ""
 }
 
 // The store for which to record a ping.
@@ -481,14 +481,14 @@ const file_storefront_admin_v1_event_proto_rawDesc = "" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"7\n" +
 	"\x0fGetEventRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
-	"\x05store\x18\x02 \x01(\tR\x05store\"r\n" +
+	"\x05store\x18\x02 \x01(\tR\x05store\"V\n" +
 	"\x12WatchEventsRequest\x12\x14\n" +
 	"\x05store\x18\x01 \x01(\tR\x05store\x12\x14\n" +
-	"\x05types\x18\x02 \x03(\tR\x05types\x120\n" +
-	"\x05since\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\"\x81\x01\n" +
+	"\x05types\x18\x02 \x03(\tR\x05types\x12\x14\n" +
+	"\x05since\x18\x03 \x01(\tR\x05since\"e\n" +
 	"\x13WatchEventsResponse\x122\n" +
-	"\x06events\x18\x01 \x03(\v2\x1a.storefront.admin.v1.EventR\x06events\x126\n" +
-	"\bposition\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\bposition\")\n" +
+	"\x06events\x18\x01 \x03(\v2\x1a.storefront.admin.v1.EventR\x06events\x12\x1a\n" +
+	"\bposition\x18\x02 \x01(\tR\bposition\")\n" +
 	"\x11CreatePingRequest\x12\x14\n" +
 	"\x05store\x18\x01 \x01(\tR\x05store2\x80\x03\n" +
 	"\fEventService\x12b\n" +
@@ -525,22 +525,20 @@ var file_storefront_admin_v1_event_proto_goTypes = []any{
 var file_storefront_admin_v1_event_proto_depIdxs = []int32{
 	7, // 0: storefront.admin.v1.Event.created_at:type_name -> google.protobuf.Timestamp
 	0, // 1: storefront.admin.v1.ListEventsResponse.events:type_name -> storefront.admin.v1.Event
-	7, // 2: storefront.admin.v1.WatchEventsRequest.since:type_name -> google.protobuf.Timestamp
-	0, // 3: storefront.admin.v1.WatchEventsResponse.events:type_name -> storefront.admin.v1.Event
-	7, // 4: storefront.admin.v1.WatchEventsResponse.position:type_name -> google.protobuf.Timestamp
-	1, // 5: storefront.admin.v1.EventService.ListEvents:input_type -> storefront.admin.v1.ListEventsRequest
-	3, // 6: storefront.admin.v1.EventService.GetEvent:input_type -> storefront.admin.v1.GetEventRequest
-	4, // 7: storefront.admin.v1.EventService.WatchEvents:input_type -> storefront.admin.v1.WatchEventsRequest
-	6, // 8: storefront.admin.v1.EventService.CreatePing:input_type -> storefront.admin.v1.CreatePingRequest
-	2, // 9: storefront.admin.v1.EventService.ListEvents:output_type -> storefront.admin.v1.ListEventsResponse
-	0, // 10: storefront.admin.v1.EventService.GetEvent:output_type -> storefront.admin.v1.Event
-	5, // 11: storefront.admin.v1.EventService.WatchEvents:output_type -> storefront.admin.v1.WatchEventsResponse
-	0, // 12: storefront.admin.v1.EventService.CreatePing:output_type -> storefront.admin.v1.Event
-	9, // [9:13] is the sub-list for method output_type
-	5, // [5:9] is the sub-list for method input_type
-	5, // [5:5] is the sub-list for extension type_name
-	5, // [5:5] is the sub-list for extension extendee
-	0, // [0:5] is the sub-list for field type_name
+	0, // 2: storefront.admin.v1.WatchEventsResponse.events:type_name -> storefront.admin.v1.Event
+	1, // 3: storefront.admin.v1.EventService.ListEvents:input_type -> storefront.admin.v1.ListEventsRequest
+	3, // 4: storefront.admin.v1.EventService.GetEvent:input_type -> storefront.admin.v1.GetEventRequest
+	4, // 5: storefront.admin.v1.EventService.WatchEvents:input_type -> storefront.admin.v1.WatchEventsRequest
+	6, // 6: storefront.admin.v1.EventService.CreatePing:input_type -> storefront.admin.v1.CreatePingRequest
+	2, // 7: storefront.admin.v1.EventService.ListEvents:output_type -> storefront.admin.v1.ListEventsResponse
+	0, // 8: storefront.admin.v1.EventService.GetEvent:output_type -> storefront.admin.v1.Event
+	5, // 9: storefront.admin.v1.EventService.WatchEvents:output_type -> storefront.admin.v1.WatchEventsResponse
+	0, // 10: storefront.admin.v1.EventService.CreatePing:output_type -> storefront.admin.v1.Event
+	7, // [7:11] is the sub-list for method output_type
+	3, // [3:7] is the sub-list for method input_type
+	3, // [3:3] is the sub-list for extension type_name
+	3, // [3:3] is the sub-list for extension extendee
+	0, // [0:3] is the sub-list for field type_name
 }
 
 func init() { file_storefront_admin_v1_event_proto_init() }
