@@ -33,8 +33,9 @@ const (
 	// watchPoll is how often a stream looks for events of other processes. watchGap is the shortest time between two reads.
 	watchPoll = 500 * time.Millisecond
 	watchGap  = 100 * time.Millisecond
-	// watchOverlap is how far an event's time may be from the database's clock at its commit. It allows for --request-timeout, by default 10
-	// seconds, and for servers that follow a leap of this clock late. Streams miss an event whose commit takes longer; webhooks get it.
+	// watchOverlap is how far an event's time may be from the database's clock at its commit. It allows for --request-timeout,
+	// by default 10 seconds, and for servers that follow a leap of this clock late. Streams miss an event whose commit takes
+	// longer; webhooks get it.
 	watchOverlap = 30 * time.Second
 	watchTimeout = 10 * time.Second
 	// watchChunk is how many events one answer has.
@@ -171,8 +172,9 @@ func (w *watch) run(ctx context.Context, since *watchPosition) error {
 	}
 }
 
-// poll reads the ids of the events after the stream's position, oldest first, and the position up to which it has read. A time only bounds
-// what the statement reads: it is before the database's clock at each of the last reads, even if this clock was set back meanwhile.
+// poll reads the ids of the events after the stream's position, oldest first, and the position up to which it has read. A time
+// only bounds what the statement reads: it is before the database's clock at each of the last reads, even if this clock was set
+// back meanwhile.
 func (w *watch) poll(ctx context.Context) (ids []uuid.UUID, next watchPosition, err error) {
 	ctx, cancel := context.WithTimeout(ctx, watchTimeout)
 	defer cancel()
@@ -213,8 +215,8 @@ func (w *watch) earliest(at time.Time) time.Time {
 	return at
 }
 
-// sendEvents sends the events with these ids, except erased events and events of types that the client does not want. The last answer has
-// the position next.
+// sendEvents sends the events with these ids, except erased events and events of types that the client does not want. The last
+// answer has the position next.
 func (w *watch) sendEvents(ctx context.Context, ids []uuid.UUID, next watchPosition) error {
 	for len(ids) > 0 {
 		chunk := ids[:min(len(ids), watchChunk)]

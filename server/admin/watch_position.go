@@ -45,7 +45,8 @@ func parsePosition(d *db.DB, text string) (*watchPosition, bool) {
 	return p, err == nil
 }
 
-// snapshot reads the mark on PostgreSQL. The snapshot sees no transaction from the number next on, and none of those that were running.
+// snapshot reads the mark on PostgreSQL. The snapshot sees no transaction from the number next on, and none of those that were
+// running.
 func (p watchPosition) snapshot() (next int64, running []int64, err error) {
 	if p.mark == "" {
 		return 0, nil, nil
@@ -79,8 +80,8 @@ func (p watchPosition) row() (number int64, id uuid.UUID, err error) {
 	return number, id, err
 }
 
-// watchPostgres returns the current snapshot, the time, and the ids of new events or null. xmin has the lower 32 bits of the number of the
-// transaction that wrote the row. If the snapshot is of another database, all events of the last seconds are new.
+// watchPostgres returns the current snapshot, the time, and the ids of new events or null. xmin has the lower 32 bits of the
+// number of the transaction that wrote the row. If the snapshot is of another database, all events of the last seconds are new.
 const watchPostgres = `WITH seen AS MATERIALIZED (
  SELECT s::text AS snapshot, pg_snapshot_xmax(s)::text::bigint AS next, COALESCE($2::timestamptz, now()) AS at FROM pg_current_snapshot() AS s)
 SELECT seen.snapshot, seen.at, e.id FROM seen LEFT JOIN LATERAL (
@@ -98,8 +99,8 @@ func (w *watch) postgresArgs() ([]any, error) {
 	return []any{w.store, w.db.TimeArg(), earliest, watchOverlap.Milliseconds(), next, pq.Array(running)}, err
 }
 
-// watchSQLite returns the last event's row, null, and the ids of new events or null. If the row of the position is gone, its number may be
-// another row's, so all events of the last seconds are new.
+// watchSQLite returns the last event's row, null, and the ids of new events or null. If the row of the position is gone, its
+// number may be another row's, so all events of the last seconds are new.
 const watchSQLite = `SELECT COALESCE((SELECT rowid || '/' || id FROM events ORDER BY rowid DESC LIMIT 1), ''), NULL, e.id
 FROM (SELECT 1) LEFT JOIN (
  SELECT id, created_at FROM events WHERE store_id = $1 AND created_at >= $2

@@ -191,8 +191,9 @@ func TestAWatchFollowsThePositionAndNotTheClock(t *testing.T) {
 	}
 }
 
-// On PostgreSQL two transactions with an event each are open at once. The one that began first is committed last, after a stream
-// has sent the other's event, and its event is sent too. A server that has not read the database's clock since a leap commits both.
+// On PostgreSQL two transactions with an event each are open at once. The one that began first is committed last, after a
+// stream has sent the other's event, and its event is sent too. A server that has not read the database's clock since a leap
+// commits both.
 func TestAWatchSendsALateCommitAfterALeap(t *testing.T) {
 	t.Parallel()
 	address, leap := dbtest.LeapingURL(t)
