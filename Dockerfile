@@ -31,7 +31,7 @@ WORKDIR /data
 VOLUME /data
 # The file system may be read-only but for /data: temporary files, of imports, go there too.
 ENV TMPDIR=/data
-# The operator's listener of servers and workers stays on the container's loopback address unless this is set to
+# The admin listener of servers and workers stays on the container's loopback address unless this is set to
 # another. Docker asks it there; Kubernetes' probes and load balancers ask /readyz on that listener.
 ENV STOREFRONT_ADMIN_ADDR=127.0.0.1:8081
 HEALTHCHECK --interval=10s --timeout=4s --start-period=30s CMD ["/storefront", "health"]

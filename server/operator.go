@@ -23,10 +23,10 @@ import (
 	"go.storefront.example/server/monitor"
 )
 
-// HasDashboard reports whether the operator's listener serves the dashboard, as it does if the admin services are on.
+// HasDashboard reports whether the admin listener serves the dashboard, as it does if the admin services are on.
 func (s *Server) HasDashboard() bool { return s.operator != nil }
 
-// mounts returns the handlers of the operator's listener. Health, metrics and the reference need no token. The gate protects
+// mounts returns the handlers of the admin listener. Health, metrics and the reference need no token. The gate protects
 // the admin services, and members sign in to the dashboard.
 func (s *Server) mounts() []monitor.Mount {
 	reference := s.bounded(docs.New(s.config.apiAddress(s.publicAddress)))

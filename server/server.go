@@ -1,4 +1,4 @@
-// Package server builds the whole service: the public listener with the API in all its protocols, and the operator's
+// Package server builds the whole service: the public listener with the API in all its protocols, and the admin
 // listener with health, metrics, the admin services and the dashboard. Its handlers pass each request to server/shop, which
 // has the rules.
 package server
@@ -44,7 +44,7 @@ const shutdownTimeout = 10 * time.Second
 // Config configures a Server.
 type Config struct {
 	Addr string
-	// AdminAddr is the address of the operator's listener, which only the operator should reach.
+	// AdminAddr is the address of the admin listener, which only the operator should reach.
 	AdminAddr string
 	// AdminToken is what the admin services require. Without one they are off, unless AdminOpen is set.
 	AdminToken string
@@ -95,7 +95,7 @@ type Config struct {
 	DrainDelay time.Duration
 }
 
-// Server serves the public API and the operator's listener in one process.
+// Server serves the public API and the admin listener in one process.
 type Server struct {
 	config          Config
 	edge            *edge.Edge
@@ -105,11 +105,11 @@ type Server struct {
 	drain           drain
 	readiness       *monitor.Readiness
 	slots           *limit.Slots
-	keyless         limit.OpenCalls // on the operator's listener, and of the dashboard
+	keyless         limit.OpenCalls // on the admin listener, and of the dashboard
 	public, admin   *limit.Listener
 	plain           *limit.Listener // nil without Config.PlainAddr
 	shutdownTimeout time.Duration
-	streaming       context.Context // ends when streams on the operator's listener must end
+	streaming       context.Context // ends when streams on the admin listener must end
 	endStreams      context.CancelFunc
 }
 
@@ -196,7 +196,7 @@ func (s *Server) PlainAddr() net.Addr {
 	return s.plain.Addr()
 }
 
-// AdminAddr returns the address of the operator's listener.
+// AdminAddr returns the address of the admin listener.
 func (s *Server) AdminAddr() net.Addr { return s.admin.Addr() }
 
 // Run serves until the context has ended and the drain delay has passed. Then it waits for running requests, ends those that

@@ -265,7 +265,7 @@ func sendHTTP2(address, method, path, kind string, packed []byte, h2 *http.Clien
 	return answer.StatusCode, fmt.Sprint(answer.Header, string(body), answer.Trailer), nil
 }
 
-// adminPatterns returns the addresses of the operator's listener: mounts, methods of services, and pages of the dashboard.
+// adminPatterns returns the addresses of the admin listener: mounts, methods of services, and pages of the dashboard.
 func adminPatterns(t *testing.T, s *Server) (all []string) {
 	for _, m := range s.mounts() {
 		all = append(all, m.Pattern)

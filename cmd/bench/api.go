@@ -68,7 +68,7 @@ func (c *apiCommand) Validate() error {
 	return c.check()
 }
 
-// operation is one of the measured calls. If operator is true, it goes to the operator's listener.
+// operation is one of the measured calls. If operator is true, it goes to the admin listener.
 type operation struct {
 	name     string
 	next     func(s *stage) request

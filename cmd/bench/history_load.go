@@ -223,7 +223,7 @@ func (h *history) request(method, path, body string) question {
 	return question{request: request{method: method, path: path, key: key, body: body}}
 }
 
-// operator goes to the operator's listener.
+// operator goes to the admin listener.
 func (h *history) operator(service, body string) question {
 	return question{request: request{method: "POST", path: "/storefront.admin.v1." + service, key: h.stage.token, body: body}}
 }

@@ -77,13 +77,14 @@ func flagTable(t *testing.T, parser *kong.Kong, command string) string {
 			byDefault = "off"
 		}
 		help = literal.ReplaceAllString(strings.ReplaceAll(help, "|", `\|`), "`$0`")
+		name := "`--" + f.Name + "`"
 		if target := sections[f.Name]; target != "" {
-			help += " See [more](" + target + ")."
+			name = "[" + name + "](" + target + ")"
 		}
 		if byDefault = cmp.Or(byDefault, "none"); byDefault == f.Default {
 			byDefault = "`" + byDefault + "`"
 		}
-		table += fmt.Sprintf("| `--%s` | %s | %s |\n", f.Name, literal.ReplaceAllString(byDefault, "`$0`"), help)
+		table += fmt.Sprintf("| %s | %s | %s |\n", name, literal.ReplaceAllString(byDefault, "`$0`"), help)
 	}
 	return strings.ReplaceAll(table, "``", "`")
 }

@@ -153,7 +153,7 @@ func TestNginxInFront(t *testing.T) {
 		require.NotContains(t, page, front.addr, path)
 	}
 
-	// Under its own host name nginx serves the dashboard and no other path of the operator's listener.
+	// Under its own host name nginx serves the dashboard and no other path of the admin listener.
 	host = "dashboard.example.com"
 	sign, found := strings.CutPrefix(link.URL, "https://"+host)
 	require.True(t, found)

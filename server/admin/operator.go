@@ -1,6 +1,6 @@
 // Package admin serves storefront.v1 to the operator, and storefront.admin.v1: operations for the platform, its checkout and
 // its dashboard that are not in the public API. An Operator has the methods of all generated handlers. Commands and the
-// dashboard call them in their own process; server/admin/rpc serves them on the operator's listener, and its client calls them
+// dashboard call them in their own process; server/admin/rpc serves them on the admin listener, and its client calls them
 // there.
 //
 // The services of storefront.v1 work in the store of a context that WithStore returned. A request of storefront.admin.v1 names

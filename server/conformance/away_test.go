@@ -78,7 +78,7 @@ func (c *cable) cut() {
 	}
 }
 
-// With the specification's 503. The operator's listener is not ready.
+// With the specification's 503. The admin listener is not ready.
 func TestDatabaseAway(t *testing.T) {
 	t.Parallel()
 	s := throughCable(t, dbtest.Postgres)

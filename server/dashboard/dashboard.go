@@ -1,5 +1,5 @@
 // Package dashboard serves Settings › Developer of a store in a browser: an overview, API keys, webhooks, events, the
-// delivery journal, refused requests and the activity journal. The operator's listener serves it under Path. All its files
+// delivery journal, refused requests and the activity journal. The admin listener serves it under Path. All its files
 // are in the binary.
 //
 //	sign-in link ──► page with one button ──► session cookie, 12 hours ──► the store's pages

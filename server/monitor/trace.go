@@ -15,7 +15,7 @@ import (
 // probes get no spans, because they are requested every few seconds.
 var probes = map[string]bool{"/healthz": true, "/readyz": true, "/metrics": true}
 
-// Traced starts a span for each request to the operator's listener, unless traces is nil. It is a child of the caller's span:
+// Traced starts a span for each request to the admin listener, unless traces is nil. It is a child of the caller's span:
 // the operator, unlike a client of the public API, may decide what is sampled.
 func Traced(traces trace.TracerProvider, next http.Handler) http.Handler {
 	if traces == nil {

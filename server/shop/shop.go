@@ -17,7 +17,7 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// Services has the methods of all services of storefront.v1. The public listener serves them to callers, and the operator's
+// Services has the methods of all services of storefront.v1. The public listener serves them to callers, and the admin
 // listener serves them to the operator.
 type Services interface {
 	storefrontv1connect.StoreServiceHandler

@@ -192,7 +192,7 @@ func Addr(ctx context.Context, addr string) Finding {
 	}))
 }
 
-// AdminAddr checks that the address of the operator's listener is free, or that a healthy server of this service has it.
+// AdminAddr checks that the address of the admin listener is free, or that a healthy server of this service has it.
 func AdminAddr(ctx context.Context, addr string) Finding {
 	return withCheck("admin-addr", address(ctx, "admin-addr", addr, "/healthz", func(status int, body []byte) bool {
 		var health struct{ Status string }

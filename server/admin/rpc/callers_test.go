@@ -108,7 +108,7 @@ func TestCallersServicesNeedAStore(t *testing.T) {
 	require.Equal(t, apierr.StoreBeingDeleted, codeOf(err))
 }
 
-// On the operator's listener they refuse an API key, too.
+// On the admin listener they refuse an API key, too.
 func TestCallersServicesNeedTheToken(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, dbtest.SQLite, db.Config{})

@@ -1,4 +1,4 @@
-// Package rpc serves storefront.v1 and storefront.admin.v1 on the operator's listener, and has the client that calls them
+// Package rpc serves storefront.v1 and storefront.admin.v1 on the admin listener, and has the client that calls them
 // there.
 //
 //	command ─► Client ─► Connect ─► Gate ─► admin.Operator

@@ -167,7 +167,7 @@ func copyProgram(t testing.TB, from, to string) {
 // Server is a running development server with a worker and a demo store. Its fields are its output.
 type Server struct {
 	Command
-	// URL and AdminURL are the addresses of the public and the operator's listener, without a slash at the end.
+	// URL and AdminURL are the addresses of the public and the admin listener, without a slash at the end.
 	URL      string `json:"url"`
 	AdminURL string `json:"adminUrl"`
 	// Key is an API key of the demo store with all scopes.

@@ -43,7 +43,7 @@ const (
 	SessionLength = 12 * time.Hour
 )
 
-// Path begins a sign-in link's path on the operator's listener. The secret follows.
+// Path begins a sign-in link's path on the admin listener. The secret follows.
 const Path = "/dashboard/sign-in?token="
 
 // lastUsedPrecision is that of the stored time of a session's last use.
