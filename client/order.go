@@ -18,6 +18,7 @@ type OrderPage = storefrontv1.ListOrdersResponse
 // OrderStatus is the status of an order.
 type OrderStatus = storefrontv1.Order_Status
 
+// The statuses of an order.
 const (
 	OrderPending   = storefrontv1.Order_PENDING
 	OrderPaid      = storefrontv1.Order_PAID

@@ -27,6 +27,7 @@ const (
 // PaymentLinkStatus selects links by whether they take payments now.
 type PaymentLinkStatus = storefrontv1.ListPaymentLinksRequest_Status
 
+// Links that take payments now, and links that do not.
 const (
 	ActivePaymentLinks   = storefrontv1.ListPaymentLinksRequest_active
 	InactivePaymentLinks = storefrontv1.ListPaymentLinksRequest_inactive

@@ -17,6 +17,7 @@ type ProductPage = storefrontv1.ListProductsResponse
 // ProductStatus is the status of a product.
 type ProductStatus = storefrontv1.Product_Status
 
+// The statuses of a product.
 const (
 	ProductDraft     = storefrontv1.Product_DRAFT
 	ProductPublished = storefrontv1.Product_PUBLISHED
@@ -26,6 +27,7 @@ const (
 // ProductType is the kind of a product.
 type ProductType = storefrontv1.Product_Type
 
+// The types of a product.
 const (
 	ProductFile    = storefrontv1.Product_FILE
 	ProductCourse  = storefrontv1.Product_COURSE

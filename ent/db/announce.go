@@ -45,6 +45,7 @@ func (d *DB) FollowEvents(ctx context.Context, store uuid.UUID) <-chan struct{} 
 	return d.followers.add(ctx, store)
 }
 
+// SignalEvents sends a value to the channels of FollowEvents for the store.
 func (d *DB) SignalEvents(store uuid.UUID) { d.followers.notify(store) }
 
 func notify(signal chan struct{}) {

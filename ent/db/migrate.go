@@ -14,6 +14,7 @@ import (
 	"go.storefront.example/ent/migrations"
 )
 
+// Migration is one step of the schema.
 type Migration struct {
 	Version   int64
 	Name      string

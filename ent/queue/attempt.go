@@ -51,6 +51,7 @@ func (a Attempt) MarshalJSON() ([]byte, error) {
 	return json.Marshal(j)
 }
 
+// UnmarshalJSON reads what MarshalJSON writes.
 func (a *Attempt) UnmarshalJSON(text []byte) error {
 	var j attemptJSON
 	if err := json.Unmarshal(text, &j); err != nil {

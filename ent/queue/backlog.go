@@ -141,6 +141,7 @@ func NewCollector(d *db.DB, log *slog.Logger) *Collector {
 	return &Collector{db: d, log: log, read: ReadBacklog}
 }
 
+// Describe implements prometheus.Collector.
 func (c *Collector) Describe(ch chan<- *prometheus.Desc) {
 	ch <- lagDesc
 	ch <- waitingDesc
@@ -151,6 +152,7 @@ func (c *Collector) Describe(ch chan<- *prometheus.Desc) {
 	ch <- deadRowsDesc
 }
 
+// Collect implements prometheus.Collector.
 func (c *Collector) Collect(ch chan<- prometheus.Metric) {
 	b, err := c.backlog(time.Now())
 	if err != nil {

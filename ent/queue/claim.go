@@ -13,6 +13,7 @@ import (
 	"go.storefront.example/ent/db"
 )
 
+// ClaimRequest asks for deliveries of a lane.
 type ClaimRequest struct {
 	Lane
 	// Max is how many to lease at most.
@@ -24,6 +25,7 @@ type ClaimRequest struct {
 // and the clocks of hosts differ.
 const floorOverlap = 10 * time.Second
 
+// MarshalJSON returns the request as the statement takes it.
 func (r ClaimRequest) MarshalJSON() ([]byte, error) {
 	type plain ClaimRequest
 	return json.Marshal(struct {
@@ -131,6 +133,7 @@ func (q *Queue) Due(ctx context.Context) (lanes []Lane, err error) {
 	return lanes, nil
 }
 
+// DueLane is a lane with due deliveries.
 type DueLane struct {
 	Lane
 	since time.Time

@@ -32,6 +32,7 @@ type check struct {
 	err   error
 }
 
+// NewReadiness makes no check yet.
 func NewReadiness(d *db.DB) *Readiness { return &Readiness{db: d} }
 
 // Check says why the database cannot be used: it is unavailable, cannot be written, or lacks migrations. The error is an

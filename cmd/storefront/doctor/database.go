@@ -417,6 +417,7 @@ func snapshotsFinding(found queue.Snapshots) Finding {
 		"pg_drop_replication_slot of a slot, hot_standby_feedback = off on a standby", "%s, so that deliveries become slow", text)
 }
 
+// SecretKeys are those that a server or a worker would use.
 type SecretKeys struct {
 	// Ring is nil if no key is set.
 	Ring *seal.Keyring

@@ -21,6 +21,7 @@ const (
 	Fail Status = "fail"
 )
 
+// Finding is the result of one check.
 type Finding struct {
 	// Check is the name of the check, the same in every run.
 	Check   string `json:"check"`

@@ -84,6 +84,7 @@ func Command(name string, err error) Finding {
 	return withCheck(check, ok("storefront %s accepts its settings", name))
 }
 
+// Refused is the finding that err refuses a flag's value.
 func Refused(flag string, err error) Finding {
 	return withCheck(flag, fail("correct --"+flag+" in the environment or in the settings file", "--%s: %v", flag, err))
 }

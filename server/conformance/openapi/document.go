@@ -36,6 +36,7 @@ type Document struct {
 	headers map[string]bool
 }
 
+// Operation is one operation of the document.
 type Operation struct {
 	// ID is the operationId.
 	ID string
