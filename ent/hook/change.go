@@ -43,8 +43,8 @@ type shownObject interface {
 	GetId() string
 }
 
-// contextKey is the key under which a Change is a value of itself. ent passes a hook nothing but the context and the mutation, so
-// the hook finds the change there.
+// contextKey is the key under which a Change is a value of itself. ent passes a hook nothing but the context and the mutation,
+// so the hook finds the change there.
 type contextKey struct{}
 
 // Value returns c for contextKey, and the value of the context in which the change began for other keys.
@@ -98,8 +98,8 @@ func Run(ctx context.Context, d *db.DB, fn func(c *Change) error, options ...Opt
 	return fmt.Errorf("lost the race for a unique value %d times: %w", raceAttempts, err)
 }
 
-// Answer makes a change as Run does, and returns the answer of fn. If the answer is an object of the API, such as a Product, the
-// events about this object carry it.
+// Answer makes a change as Run does, and returns the answer of fn. If the answer is an object of the API, such as a Product,
+// the events about this object carry it.
 func Answer[M any](ctx context.Context, d *db.DB, fn func(c *Change) (M, error), options ...Option) (answer M, err error) {
 	err = Run(ctx, d, func(c *Change) (err error) {
 		answer, err = fn(c)

@@ -17,15 +17,13 @@ import (
 // Forgotten is the payload that replaces an event's payload when its customer is erased. No delivery sends it.
 const Forgotten = `{"forgotten":true}`
 
-// Envelope returns a webhook event envelope (specification, Webhook event envelope): the bytes
-// that are stored, signed and sent. data is encoded as the API encodes it.
+// Envelope returns the bytes of an event that are stored, signed and sent (specification, Webhook event envelope).
 func Envelope(id uuid.UUID, eventType string, at time.Time, storeID uuid.UUID, storeSlug string, data proto.Message) []byte {
 	b := appendHead(make([]byte, 0, 1024), id, eventType, at, storeID, storeSlug)
 	return append(apijson.Append(b, data), '}')
 }
 
-// PingEnvelope returns the envelope of a ping, whose data is an object with message and sentAt (specification, Event types). at
-// is both the event's time and sentAt.
+// PingEnvelope returns the envelope of a ping (specification, Event types).
 func PingEnvelope(id uuid.UUID, at time.Time, storeID uuid.UUID, storeSlug, message string) []byte {
 	b := appendHead(make([]byte, 0, 384), id, Ping, at, storeID, storeSlug)
 	b = apijson.AppendString(append(b, `{"message":`...), message)
@@ -52,7 +50,7 @@ type Event struct {
 	Data proto.Message
 }
 
-// CustomerOf returns the id of the customer whose data an event has, or the nil id. An erasure finds the event by it.
+// CustomerOf returns the id of the customer whose data an event has, by which an erasure finds it; or the nil id.
 func CustomerOf(data proto.Message) uuid.UUID {
 	var text string
 	switch m := data.(type) {
@@ -65,8 +63,7 @@ func CustomerOf(data proto.Message) uuid.UUID {
 	return id
 }
 
-// ReadEnvelope reads a payload that Envelope or PingEnvelope returned. It fails for any other text: other spaces, unknown or
-// repeated fields, or a type that is neither in EventTypes nor Ping.
+// ReadEnvelope reads a payload that Envelope or PingEnvelope returned, and fails for any other text.
 func ReadEnvelope(payload []byte) (e Event, err error) {
 	var read struct {
 		ID        uuid.UUID

@@ -7,13 +7,11 @@
 //	          mutation ──► hook notes the change
 //	    ──► commit: journal, events, deliveries ──► COMMIT ──► followers and workers are signalled
 //
-// The records are written at the end of the transaction, because an event shows what a GET answers right after the commit:
-// the customer of a first purchase already has that order counted. A transaction that dies leaves neither the change nor its
-// records.
+// The commit writes the records, because an event shows what a GET answers right after it. A transaction that dies leaves
+// neither the change nor its records.
 //
-// The hook refuses a change outside a transaction, a change of another store's row, a change of a journaled column of a row
-// that is not locked (LockRow), and one statement that changes journaled columns of many rows. A creation of many rows is
-// allowed: the hook runs for each. Counters have no journal entry and no event.
+// The hook refuses a mutation outside a change or of another store's row, of journaled columns of a row that is not locked, and
+// of journaled columns of many rows at once. Many rows may be created at once. Counters have no journal entry and no event.
 package hook
 
 import (
@@ -44,10 +42,9 @@ func (c *Change) Record(action, resource string, id uuid.UUID, fields ...FieldCh
 	c.changes = append(c.changes, recordedMutation{action: action, resource: resource, id: id, fields: fields})
 }
 
-// RecordPart journals one part of a larger change, such as one batch of an import. All parts share one journal entry about the
-// object with the id objectID. In this entry the value of field is the sum of the parts' counts. The first part makes the entry
-// with its time; each later part adds its count. The entry's id is derived from changeID, an id made by id.At, and the store's
-// id. The caller holds a lock under which the parts run one after the other, such as a lock on the row of the object.
+// RecordPart journals one part of a larger change, such as one batch of an import. All parts with one changeID, an id made by
+// id.At, share one journal entry about the object, in which the value of field is the sum of their counts. The caller holds a
+// lock under which the parts run one after the other.
 func (c *Change) RecordPart(changeID uuid.UUID, action, resource string, objectID uuid.UUID, field string, count int64) {
 	c.register()
 	c.changes = append(c.changes, recordedMutation{
@@ -56,7 +53,7 @@ func (c *Change) RecordPart(changeID uuid.UUID, action, resource string, objectI
 	})
 }
 
-// register installs the hook in a client. It is called once, before any other use of the client.
+// register installs the hook in a client, before any other use of it.
 func register(c *ent.Client) {
 	c.Event.Use(func(next ent.Mutator) ent.Mutator {
 		return ent.MutateFunc(func(ctx context.Context, m ent.Mutation) (ent.Value, error) {
@@ -74,7 +71,7 @@ func register(c *ent.Client) {
 	})
 }
 
-// mutation has the methods that ent generates for every table's mutations.
+// mutation is a mutation of any table.
 type mutation interface {
 	ent.Mutation
 	Tx() (*ent.Tx, error)
@@ -88,8 +85,7 @@ var (
 	errUnlocked      = errors.New("its row is not locked (hook.LockRow)")
 )
 
-// recordMutation runs the mutation m of a row of the kind k, and adds a recordedMutation to the change, from which the commit
-// writes the journal entry and the events.
+// recordMutation runs the mutation m of a row of the kind k, and notes it for the commit.
 func recordMutation(ctx context.Context, k kind, m mutation, next ent.Mutator) (ent.Value, error) {
 	c, _ := ctx.Value(contextKey{}).(*Change)
 	fields, err := c.checkedFields(k, m)
@@ -105,8 +101,8 @@ func recordMutation(ctx context.Context, k kind, m mutation, next ent.Mutator) (
 			return nil, err
 		}
 	}
-	// When many rows are created, ent runs the hook of each row inside the hook of the row before it. So the inner hooks
-	// have added their entries first, and this row's entry is inserted before theirs.
+	// When many rows are created, ent runs the hook of each row inside the hook of the row before it, so this row's entry is
+	// inserted before those of the inner hooks.
 	position := len(c.changes)
 	value, err := next.Mutate(ctx, m)
 	if err != nil {
@@ -127,8 +123,7 @@ func recordMutation(ctx context.Context, k kind, m mutation, next ent.Mutator) (
 	return value, nil
 }
 
-// checkedFields returns the journaled columns that the mutation m changes. It returns an error if the change, which may be nil,
-// does not allow the mutation.
+// checkedFields returns the journaled columns that m changes, or an error if the change, which may be nil, does not allow it.
 func (c *Change) checkedFields(k kind, m mutation) ([]FieldChange, error) {
 	if _, err := m.Tx(); err != nil || c == nil || !c.InStore {
 		return nil, errNoTransaction
@@ -148,7 +143,7 @@ func (c *Change) checkedFields(k kind, m mutation) ([]FieldChange, error) {
 	return k.changes(m, object.row)
 }
 
-// recordEvent sets the request id and trace of a new event, if the context has them, and records the event.
+// recordEvent gives a new event the request and the trace that caused it, and notes it for the commit.
 func recordEvent(ctx context.Context, m *ent.EventMutation, next ent.Mutator) (ent.Value, error) {
 	if c, begun := ctx.Value(contextKey{}).(*Change); begun && m.Op().Is(ent.OpCreate) {
 		if c.Request != nil {

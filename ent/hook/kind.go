@@ -37,14 +37,12 @@ const Ping = "ping"
 type kind struct {
 	// resource is the name of this kind of row in the activity journal.
 	resource string
-	// fields are the journaled columns, in the order of a journal entry. Counters are not journaled, nor are times that follow
-	// from other changes.
+	// fields are the journaled columns, in the order of a journal entry: neither counters nor times that follow from other
+	// changes.
 	fields []resource.Column
-	// updateVerb returns the last part of an update's name in the journal, such as "paid" in order.paid. If updateVerb is nil,
-	// the last part is "updated".
+	// updateVerb returns the last part of an update's name in the journal, such as "paid" in order.paid; nil means "updated".
 	updateVerb func(changes []FieldChange) string
-	// events returns the types of the events that a change causes. status is the row's new status, or "" if the change does
-	// not set it.
+	// events returns the types of the events that a change causes. status is the row's new status; "" if it stays.
 	events func(created bool, status string, row ent.Value) []string
 }
 
@@ -126,8 +124,7 @@ var kinds = map[string]kind{
 	},
 }
 
-// Journaled reports whether the activity journal can show a change of this field in a resource of this type, such as
-// "customer".
+// Journaled reports whether the activity journal shows this field of a resource of this type, such as "customer".
 func Journaled(resourceType, field string) bool {
 	for _, k := range kinds {
 		if k.resource == resourceType && slices.ContainsFunc(k.fields, func(c resource.Column) bool { return c.Journal == field }) {
@@ -150,7 +147,7 @@ func (k kind) action(op ent.Op, changes []FieldChange) string {
 	return k.resource + ".updated"
 }
 
-// storeOf returns the id of the store whose row the mutation m changes. old is the locked row; a new row has none.
+// storeOf returns the store whose row m changes. old is the locked row; nil for a new one.
 func storeOf(m mutation, old ent.Value) uuid.UUID {
 	var owner any
 	switch {
@@ -165,7 +162,7 @@ func storeOf(m mutation, old ent.Value) uuid.UUID {
 	return id
 }
 
-// setsColumn reports whether the mutation sets one of the columns k.fields, even to the value that it has.
+// setsColumn reports whether m sets a journaled column, even to the value that it has.
 func (k kind) setsColumn(m mutation) bool {
 	return slices.ContainsFunc(k.fields, func(f resource.Column) bool {
 		_, set := m.Field(f.Name)
@@ -174,14 +171,14 @@ func (k kind) setsColumn(m mutation) bool {
 	})
 }
 
-// FieldChange is one field of a journal entry, with its values before (From) and after the change (To). A value is text, a
-// bool, an int64, a float64, a time, a list or map of text, or nil for null.
+// FieldChange is one field of a journal entry. A value is text, a bool, an int64, a float64, a time, a list or map of text, or
+// nil for null.
 type FieldChange struct {
 	Field    string
 	From, To any
 }
 
-// changes returns the journaled columns whose values the mutation m changes. old is the locked row, or nil for a new row.
+// changes returns the journaled columns whose values m changes. old is the locked row; nil for a new one.
 func (k kind) changes(m mutation, old ent.Value) ([]FieldChange, error) {
 	var changes []FieldChange
 	for _, f := range k.fields {
@@ -203,8 +200,7 @@ func (k kind) changes(m mutation, old ent.Value) ([]FieldChange, error) {
 	return changes, nil
 }
 
-// column returns the value of the column with this name in row; nil if row is nil. It finds the column by the tag json of
-// its struct field.
+// column returns the value of the column with this name, which is the json tag of its struct field; nil if row is nil.
 func column(row ent.Value, name string) any {
 	if row == nil {
 		return nil
@@ -218,9 +214,7 @@ func column(row ent.Value, name string) any {
 	return nil
 }
 
-// basicValue returns the value v of a column in a type that FieldChange allows. A nil pointer becomes nil, and any other
-// pointer becomes the value to which it points. A value of a named type becomes a value of its basic type, and a UUID
-// becomes text.
+// basicValue returns the value of a column in a type that FieldChange allows; a nil pointer becomes nil.
 func basicValue(v any) any {
 	rv := reflect.ValueOf(v)
 	if rv.Kind() == reflect.Pointer {
@@ -244,7 +238,7 @@ func basicValue(v any) any {
 	}
 }
 
-// newStatus returns the status that changes set, or "" if they do not change the status.
+// newStatus returns the status that changes set, or "".
 func newStatus(changes []FieldChange) string {
 	for _, c := range changes {
 		if c.Field == "status" {
@@ -255,8 +249,7 @@ func newStatus(changes []FieldChange) string {
 	return ""
 }
 
-// appendChanges appends the changes as a JSON object, {"title":{"from":"a","to":"b"}}, in their
-// order.
+// appendChanges appends the changes as JSON, such as {"title":{"from":"a","to":"b"}}.
 func appendChanges(b []byte, changes []FieldChange) []byte {
 	b = append(b, '{')
 	for i, c := range changes {

@@ -13,17 +13,15 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// lockableQuery has the methods of an ent query that lock its rows and read them. R is the type of a row, and Q the type of the
-// query.
+// lockableQuery is an ent query of the type Q for rows of the type R.
 type lockableQuery[Q any, R ent.Value] interface {
 	ForUpdate(opts ...sql.LockOption) Q
 	Only(ctx context.Context) (R, error)
 	All(ctx context.Context) ([]R, error)
 }
 
-// LockRow returns the row that the query q finds, and locks it until the transaction ends. The transaction may then change
-// the row. LockRow fails with ent's NotFoundError if there is no such row, or if options has db.SkipLocked and another
-// transaction has locked the row.
+// LockRow locks and returns the row that q finds, which the change may then change. It fails with ent's NotFoundError if there
+// is none, or if options has db.SkipLocked and another transaction has locked the row.
 //
 // A change locks every row that it changes before it asks for the time (Change.Time), in the order store, order, customer,
 // payment link; if it locks a product, a key or a webhook, it locks no other row. So changes never deadlock.
@@ -49,8 +47,7 @@ func LockRows[Q lockableQuery[Q, R], R ent.Value](c *Change, q Q) ([]R, error) {
 	return rows, nil
 }
 
-// LockIDs locks all rows that q finds, so that no other transaction changes them before the commit, and returns their ids in the
-// order of q. The change itself may not change them, because it does not read them.
+// LockIDs locks all rows that q finds and returns their ids. The change may not change them, because it has not read them.
 func LockIDs[Q interface {
 	ForUpdate(opts ...sql.LockOption) Q
 	IDs(ctx context.Context) ([]uuid.UUID, error)
@@ -67,8 +64,8 @@ type lockedRow struct {
 	lastMoment time.Time // the row's last moment before this transaction; zero for a new row
 }
 
-// MarkLocked records that the change has locked these rows (FOR UPDATE or FOR NO KEY UPDATE; on SQLite the transaction
-// itself is enough) and read them after that. The change may change no other rows.
+// MarkLocked records that the change has locked these rows (FOR UPDATE or FOR NO KEY UPDATE; on SQLite the transaction itself
+// is enough) and read them after that.
 func (c *Change) MarkLocked(rows ...ent.Value) error {
 	for _, row := range rows {
 		var err error

@@ -20,8 +20,7 @@ import (
 	"go.storefront.example/gen/ent/predicate"
 )
 
-// write writes the journal entries, the events and their deliveries (package fanout), right before the commit. queued is true
-// if it wrote deliveries.
+// write writes the records right before the commit. queued is true if there are deliveries among them.
 func (c *Change) write() (queued bool, err error) {
 	if len(c.changes) == 0 {
 		return false, nil
@@ -37,8 +36,7 @@ func (c *Change) write() (queued bool, err error) {
 	return queued, nil
 }
 
-// span starts the trace span in which the records are written. The returned context makes the spans of deliveries its
-// children.
+// span starts the trace span of the records, which the spans of deliveries get as their parent.
 func (c *Change) span() (context.Context, trace.Span) {
 	var types []string
 	for _, m := range c.changes {
@@ -77,8 +75,7 @@ func (c *Change) writeJournal(ctx context.Context) error {
 	return c.Tx.ActivityEntry.CreateBulk(entries...).Exec(ctx)
 }
 
-// addToEntry adds the counts of part, which RecordPart recorded, to the journal entry part.entry. It returns false if there is no
-// such entry yet.
+// addToEntry adds the counts of part, which RecordPart noted, to its journal entry; false if there is none yet.
 func (c *Change) addToEntry(ctx context.Context, part recordedMutation) (bool, error) {
 	conditions := []predicate.ActivityEntry{activityentry.StoreID(c.Store.ID), activityentry.ID(part.entry)}
 	entry, err := c.Tx.ActivityEntry.Query().Where(conditions...).Only(ctx)
@@ -99,7 +96,7 @@ func (c *Change) addToEntry(ctx context.Context, part recordedMutation) (bool, e
 	return true, c.Tx.ActivityEntry.Update().Where(conditions...).SetChanges(appendChanges(nil, sums)).Exec(ctx)
 }
 
-// writeEvents writes the events and their deliveries. queued is true if it wrote a delivery.
+// writeEvents writes the events and their deliveries.
 func (c *Change) writeEvents(ctx context.Context) (queued bool, err error) {
 	var events []*ent.EventCreate
 	for _, m := range c.changes {
@@ -132,8 +129,8 @@ func (c *Change) writeEvents(ctx context.Context) (queued bool, err error) {
 	return added > 0, err
 }
 
-// data returns the data of an event about the object with this id: the answer that a GET of the object gives right after the
-// commit. It reads the object only if the change does not return it.
+// data returns the data of an event about an object: what a GET answers right after the commit. It is the change's own answer,
+// if that is the object.
 func (c *Change) data(ctx context.Context, id uuid.UUID) (proto.Message, error) {
 	if c.answer != nil && c.answer.GetId() == id.String() {
 		return c.answer, nil

@@ -18,7 +18,7 @@ type Request struct {
 	Events []uuid.UUID
 }
 
-// WithRequest returns a context whose changes are attributed to the request.
+// WithRequest sets the request of the context's call.
 func WithRequest(ctx context.Context, r *Request) context.Context {
 	c := CallOf(ctx)
 	c.Request = r

@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Store has the settings of a store that the rules and the hooks need at every request. It is loaded together with the API key.
+// Store has the settings of a store that every request needs. It is loaded together with the API key.
 type Store struct {
 	ID       uuid.UUID
 	Slug     string
@@ -17,7 +17,7 @@ type Store struct {
 	Country  string // ISO 3166-1 alpha-2; the default region of phone numbers
 	// Status is open, suspended or closed.
 	Status string
-	// BeingDeleted is true once the deletion of the store's rows has begun: the store is closed and its data incomplete.
+	// BeingDeleted is true once rows of the store have been deleted.
 	BeingDeleted bool
 	// PaymentLinksOpen is true if payment links may be created in this store.
 	PaymentLinksOpen bool
@@ -47,16 +47,16 @@ type contextKey struct{}
 
 // Call says who makes a call, about which store.
 type Call struct {
-	// Store is the store that the call reads or changes. It is set only if InStore is true.
+	// Store is the store of the call, if InStore is true.
 	Store   Store
 	InStore bool
-	// Actor is who makes the call; the zero Actor means the operator.
+	// Actor is who makes the call; zero means the operator.
 	Actor Actor
-	// Request is the request of the call; nil if there is none, for example in a command.
+	// Request is nil in a command.
 	Request *Request
-	// IdempotencyKey is the key under which the call's change is made once; "" for a call without one.
+	// IdempotencyKey is the key under which the call's change is made once; "" for none.
 	IdempotencyKey string
-	// Tokenless is true if the call came over the network without the operator's token, because the listener requires none.
+	// Tokenless is true for a call over the network for which the operator's listener required no token.
 	Tokenless bool
 }
 
@@ -65,27 +65,27 @@ func WithCall(ctx context.Context, c Call) context.Context {
 	return context.WithValue(ctx, contextKey{}, c)
 }
 
-// CallOf returns the context's call, or the zero Call.
+// CallOf returns the context's call, or a zero one.
 func CallOf(ctx context.Context) Call {
 	c, _ := ctx.Value(contextKey{}).(Call)
 	return c
 }
 
-// With returns a context whose call has this store and this actor.
+// With sets the store and the actor of the context's call.
 func With(ctx context.Context, store Store, actor Actor) context.Context {
 	c := CallOf(ctx)
 	c.Store, c.InStore, c.Actor = store, true, actor
 	return WithCall(ctx, c)
 }
 
-// WithMember returns a context whose call a member of the store makes.
+// WithMember makes a member of the store the actor of the context's call.
 func WithMember(ctx context.Context, name string) context.Context {
 	c := CallOf(ctx)
 	c.Actor = Actor{Type: ActorMember, Name: name}
 	return WithCall(ctx, c)
 }
 
-// WithIdempotencyKey returns a context whose call has this idempotency key.
+// WithIdempotencyKey sets the idempotency key of the context's call.
 func WithIdempotencyKey(ctx context.Context, key string) context.Context {
 	c := CallOf(ctx)
 	c.IdempotencyKey = key
@@ -100,8 +100,7 @@ func From(ctx context.Context) (Store, Actor, bool) {
 
 var errNoStore = errors.New("the context names no store")
 
-// StoreOf returns the store of the context's call. A call without a store is a bug in the service; then StoreOf returns an
-// error.
+// StoreOf returns the store of the context's call, or an error, because a call without one is a bug here.
 func StoreOf(ctx context.Context) (Store, error) {
 	c := CallOf(ctx)
 	if !c.InStore {

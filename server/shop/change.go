@@ -37,18 +37,17 @@ func (n *Named[R]) Applied(row *R) R {
 	return next
 }
 
-// updateRequest has the methods of every update request.
 type updateRequest interface {
 	proto.Message
 	GetUpdateMask() *fieldmaskpb.FieldMask
 }
 
-// NamedOf reads the fields that requests name, and converts their values to the stored form. It refuses null for a field
-// that needs a value, and every value, also of fields that the table lacks, out of the bounds that the request's proto declares.
-// country is the store's country: a phone number without a country code gets the code of this country.
+// NamedOf reads the fields that requests name, and converts their values to the stored form. It refuses null for a field that
+// needs a value, and every value, also of fields that the table lacks, out of the bounds that the proto declares. country is
+// the region of phone numbers without a country code.
 //
-// An update names the fields of its mask; without a mask it names the fields that are present. A creation names the fields
-// that are present, the required ones, and those for which the proto cannot tell whether they are present.
+// An update names the fields of its mask or, without one, those that are present. A creation also names the required fields,
+// and those for which the proto cannot tell whether they are present.
 func NamedOf[R any](p *validate.Problems, table resource.Fields[R], country string, requests ...proto.Message) Named[R] {
 	n := Named[R]{table: table, named: map[string]bool{}}
 	for _, in := range requests {
@@ -57,7 +56,6 @@ func NamedOf[R any](p *validate.Problems, table resource.Fields[R], country stri
 	return n
 }
 
-// read adds the fields that a request names.
 func (n *Named[R]) read(p *validate.Problems, in proto.Message, country string) {
 	m := in.ProtoReflect()
 	var named func(protoreflect.FieldDescriptor) bool
@@ -90,8 +88,7 @@ func (n *Named[R]) read(p *validate.Problems, in proto.Message, country string) 
 	})
 }
 
-// namedByUpdate returns a function that reports which fields an update names. It refuses a mask with fields that cannot be
-// changed.
+// namedByUpdate refuses a mask with fields that cannot be changed.
 func namedByUpdate(p *validate.Problems, in updateRequest) func(protoreflect.FieldDescriptor) bool {
 	m, mask := in.ProtoReflect(), in.GetUpdateMask()
 	if mask == nil {
@@ -108,7 +105,7 @@ func namedByUpdate(p *validate.Problems, in updateRequest) func(protoreflect.Fie
 	}
 }
 
-// namedByCreation reports whether a creation names a field. An enum without a value is not named and gets its default.
+// namedByCreation does not name an enum without a value, which gets its default.
 func namedByCreation(m protoreflect.Message, fd protoreflect.FieldDescriptor) bool {
 	switch {
 	case validate.BoundOf(fd).Required && fd.HasPresence():
@@ -121,7 +118,7 @@ func namedByCreation(m protoreflect.Message, fd protoreflect.FieldDescriptor) bo
 	return true
 }
 
-// absent reports whether a request has no value for a field. In JSON such a field is null or left out.
+// absent reports whether a field is null or left out in JSON.
 func absent(m protoreflect.Message, fd protoreflect.FieldDescriptor) bool {
 	if fd.IsList() {
 		return false
@@ -129,7 +126,7 @@ func absent(m protoreflect.Message, fd protoreflect.FieldDescriptor) bool {
 	return fd.HasPresence() && !m.Has(fd) || fd.Kind() == protoreflect.EnumKind && m.Get(fd).Enum() == 0
 }
 
-// Save saves the fields in which next differs from row, and also the values that update, the update of row, sets already. If no
+// Save saves the fields in which next differs from row, with the values that update, the update of row, sets already. If no
 // field differs, it saves nothing.
 func Save[R any, M ent.Mutation, U interface {
 	Mutation() M

@@ -24,26 +24,22 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// OrderDraft is an order to create, either for products or through a payment link. CustomerID or Buyer says whose order it is.
+// OrderDraft is an order to create, for products or through a payment link.
 //
-// Its JSON is stored as the request of an idempotency key: keep new fields in alphabetical order, with omitzero.
+// A hash of its JSON is stored with an idempotency key: keep new fields in alphabetical order, with omitzero.
 type OrderDraft struct {
 	// Amount is the amount that the buyer chose for an OPEN payment link, in minor units; otherwise nil.
 	Amount *int64 `json:",omitzero"`
 	Buyer  Buyer  `json:",omitzero"`
-	// CustomerID is the id of a customer of the store. If it is empty, Buyer identifies the customer, and an unknown buyer
-	// becomes a new customer.
-	CustomerID string `json:",omitzero"`
-	// Lines are the products bought; none for an order through a payment link.
-	Lines []OrderLine `json:",omitzero"`
-	// Note is the buyer's note; nil or empty means none.
-	Note *string `json:",omitzero"`
-	// PaymentLinkID is the id of the payment link; empty for an order from the catalogue.
+	// CustomerID is the customer's id. If it is empty, the order is for Buyer, who becomes a customer if unknown.
+	CustomerID string      `json:",omitzero"`
+	Lines      []OrderLine `json:",omitzero"`
+	Note       *string     `json:",omitzero"`
+	// PaymentLinkID is empty for an order from the catalogue.
 	PaymentLinkID string `json:",omitzero"`
 }
 
-// itemsAtOnce is how many items one statement inserts, because an order may have any number of items and a statement has at
-// most 32,766 parameters.
+// itemsAtOnce is how many items one statement inserts: a statement has at most 32,766 parameters.
 const itemsAtOnce = 2000
 
 // OrderLine is a product of the store and its quantity, at least 1.
@@ -52,11 +48,7 @@ type OrderLine struct {
 	Quantity  int32  `json:",omitzero"`
 }
 
-// RecordOrder creates a PENDING order. It locks the payment link's row until the commit, so that no other transaction can
-// change the link between the check of its availability and the commit.
-//
-// It refuses with validation_failed, phone_invalid, customer_identifier_required, customer_not_found, customer_conflict,
-// product_not_found, payment_link_not_found, payment_link_unavailable, payment_link_amount_invalid or total_limit.
+// RecordOrder creates a PENDING order. It locks the payment link until the commit, so that the link stays available.
 func (s *Shop) RecordOrder(ctx context.Context, d OrderDraft) (*storefrontv1.Order, error) {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {
@@ -126,7 +118,7 @@ func (s *Shop) RecordOrder(ctx context.Context, d OrderDraft) (*storefrontv1.Ord
 	}))
 }
 
-// check converts the draft's texts to their stored form, and refuses what can be refused without reading the database.
+// check applies the rules that need no database, and converts the texts to their stored form.
 func (d *OrderDraft) check(t tenant.Store) error {
 	p := &problems{}
 	d.Note = p.OptionalText("note", d.Note, validate.MaxNoteRunes)
@@ -153,7 +145,7 @@ func (d *OrderDraft) check(t tenant.Store) error {
 	return err
 }
 
-// lockBuyer locks the row of the draft's customer. It returns nil for a buyer who is new to the store.
+// lockBuyer returns nil for a buyer who is new to the store.
 func lockBuyer(c *hook.Change, d OrderDraft) (*ent.Customer, error) {
 	if d.CustomerID == "" {
 		return lockKnown(c, d.Buyer.row())
@@ -161,8 +153,8 @@ func lockBuyer(c *hook.Change, d OrderDraft) (*ent.Customer, error) {
 	return lockCustomer(c, d.CustomerID)
 }
 
-// linkToPay locks the row of the draft's payment link, and returns the link and the amount to pay. It is the last row to lock,
-// because the link's availability depends on the time.
+// linkToPay locks the payment link, as the last row because its availability depends on the time, and returns the amount to
+// pay.
 func linkToPay(c *hook.Change, d OrderDraft) (*ent.PaymentLink, int64, error) {
 	link, err := lockPaymentLink(c, d.PaymentLinkID)
 	if err != nil {
@@ -185,7 +177,6 @@ func linkToPay(c *hook.Change, d OrderDraft) (*ent.PaymentLink, int64, error) {
 	return link, *d.Amount, nil
 }
 
-// pricedLine is a product with its price at the time of the order.
 type pricedLine struct {
 	product  *ent.Product
 	quantity int32

@@ -40,8 +40,7 @@ func (p *problems) listCustomers(in *storefrontv1.ListCustomersRequest) (l list[
 	return l, p.Err()
 }
 
-// ListCustomers returns a page of the store's customers, newest first; resource.Customers
-// documents the cost. It refuses with validation_failed.
+// ListCustomers returns a page of the store's customers, newest first; resource.Customers documents the cost.
 func (s *Shop) ListCustomers(
 	ctx context.Context, in *storefrontv1.ListCustomersRequest,
 ) (*storefrontv1.ListCustomersResponse, error) {
@@ -58,7 +57,7 @@ func (s *Shop) ListCustomers(
 	return out, err
 }
 
-// GetCustomer returns a customer of the store. It refuses with customer_not_found.
+// GetCustomer returns a customer of the store.
 func (s *Shop) GetCustomer(ctx context.Context, in *storefrontv1.GetCustomerRequest) (*storefrontv1.Customer, error) {
 	t, id, err := validate.StoreAndID(ctx, in.GetId(), customerNotFound)
 	if err != nil {
@@ -71,8 +70,7 @@ func (s *Shop) GetCustomer(ctx context.Context, in *storefrontv1.GetCustomerRequ
 	return c, err
 }
 
-// Buyer identifies a customer by an e-mail, a phone, or both. The e-mail is in lower case and the phone in E.164 form. Name
-// may be empty.
+// Buyer identifies a customer by an e-mail in lower case, a phone in E.164 form, or both.
 type Buyer struct {
 	Email *string `json:",omitzero"`
 	Name  string  `json:",omitzero"`
@@ -83,7 +81,6 @@ func (b Buyer) row() *ent.Customer {
 	return &ent.Customer{Name: b.Name, Email: b.Email, Phone: b.Phone}
 }
 
-// newCustomer reads the customer that a request asks to create.
 func (p *problems) newCustomer(in *storefrontv1.CreateCustomerRequest, country string) (*ent.Customer, error) {
 	named := NamedOf(&p.Problems, resource.CustomerFields, country, in)
 	if err := p.Err(); err != nil {
@@ -98,11 +95,8 @@ func (s *Shop) CreateCustomer(ctx context.Context, in *storefrontv1.CreateCustom
 	return c, err
 }
 
-// EnsureCustomer creates a customer. If the store already has a customer with the request's e-mail or phone, it fills the
-// empty fields of this customer instead. created is true for a new customer. If many callers send the same new e-mail at
-// once, one of them creates the customer.
-//
-// It refuses with validation_failed, phone_invalid, customer_identifier_required or customer_conflict.
+// EnsureCustomer creates a customer, or fills the empty fields of the customer who has the request's e-mail or phone. If many
+// callers send the same new e-mail at once, created is true for one of them.
 func (s *Shop) EnsureCustomer(
 	ctx context.Context, in *storefrontv1.CreateCustomerRequest,
 ) (c *storefrontv1.Customer, created bool, err error) {
@@ -129,8 +123,7 @@ func (s *Shop) EnsureCustomer(
 	return c, created && err == nil, err
 }
 
-// lockKnown locks the row of the customer who has the buyer's e-mail or phone. It returns nil if there is none. It refuses
-// with customer_conflict if one customer has the e-mail and another has the phone.
+// lockKnown locks the row of the customer who has the buyer's e-mail or phone. It returns nil if there is none.
 func lockKnown(c *hook.Change, buyer *ent.Customer) (*ent.Customer, error) {
 	known, err := resource.IdentifiedCustomers(c, c.Tx, c.Store, buyer.Email, buyer.Phone, c.DB.RowLock(""))
 	switch {
@@ -144,9 +137,8 @@ func lockKnown(c *hook.Change, buyer *ent.Customer) (*ent.Customer, error) {
 	return known[0], c.MarkLocked(known[0])
 }
 
-// completeOrCreate fills the empty fields of a customer of the store (known) with the buyer's values, and saves the
-// customer. If known is nil, completeOrCreate creates a customer from buyer. If two transactions create a customer with the
-// same e-mail or phone, a unique index makes one of them fail; it runs again, and then finds the other's customer.
+// completeOrCreate completes the known customer or, if known is nil, creates one. Of two transactions that create the same
+// customer, a unique index makes one run again, which then finds the other's.
 func completeOrCreate(c *hook.Change, known, buyer *ent.Customer) (*ent.Customer, error) {
 	if known != nil {
 		return CompleteCustomer(c, known, buyer)
@@ -164,15 +156,14 @@ func completeOrCreate(c *hook.Change, known, buyer *ent.Customer) (*ent.Customer
 	return row, nil
 }
 
-// CompleteCustomer fills the empty fields of a customer of the store (known) with the buyer's values, and saves the
-// customer. The caller has locked the customer's row, and has checked that no other customer has the buyer's e-mail or
-// phone.
+// CompleteCustomer saves the Completed customer. The caller has locked the row, and knows that nobody else has the buyer's
+// e-mail or phone.
 func CompleteCustomer(c *hook.Change, known, buyer *ent.Customer) (*ent.Customer, error) {
 	next := Completed(known, buyer)
 	return SaveCustomer(c, known, &next)
 }
 
-// Completed returns a copy of a customer (known) whose empty fields have the buyer's values.
+// Completed returns the known customer with the buyer's values in the empty fields.
 func Completed(known, buyer *ent.Customer) ent.Customer {
 	next := *known
 	for _, f := range resource.CustomerFields {
@@ -194,7 +185,7 @@ func identifiedBy(email, phone *string) predicate.Customer {
 	}
 }
 
-// CheckCustomer refuses the change of a customer from row to next with customer_identifier_required or customer_conflict.
+// CheckCustomer has the rules of a change from row to next.
 func CheckCustomer(c *hook.Change, row, next *ent.Customer) error {
 	if err := CheckIdentified(next); err != nil {
 		return err
@@ -231,9 +222,6 @@ func (p *problems) customerFields(in *storefrontv1.UpdateCustomerRequest, countr
 }
 
 // UpdateCustomer changes the named fields of a customer; null clears the e-mail or the phone.
-//
-// It refuses with validation_failed, phone_invalid, customer_not_found,
-// customer_identifier_required or customer_conflict.
 func (s *Shop) UpdateCustomer(ctx context.Context, in *storefrontv1.UpdateCustomerRequest) (*storefrontv1.Customer, error) {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {

@@ -23,16 +23,12 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// A request with an idempotency key that was used before gets the answer of the first request. If that answer contained a
-// secret, the repeated request is refused instead.
+// The transaction of a change also stores its answer, with hashes of the idempotency key and of the request. A key applies to
+// one store and one operation. Refused requests store nothing.
 //
-// One transaction makes the change and stores the answer, with hashes of the key and of the request. So if the process dies, the
-// database has all of them or none. A key applies to one store and one operation. An empty key means a request without an
-// idempotency key. Refused requests store nothing.
-//
-// Callers put e-mails and phones into keys and requests, and a plain hash of a phone is found by trying all phones. So the hashes
-// are keyed. The key is a row of the same table: all processes and a restored backup have it together with the hashes, and it is
-// deleted with the store.
+// Callers put e-mails and phones into keys and requests, and a plain hash of a phone is found by trying all phones. So the
+// hashes are keyed, with a secret in the same table: all processes and a restored backup have it, and it is deleted with the
+// store.
 //
 // IdempotencyWindow is how long an answer is stored under its key.
 const IdempotencyWindow = 24 * time.Hour
@@ -40,13 +36,12 @@ const IdempotencyWindow = 24 * time.Hour
 // MaxIdempotencyKeyRunes is how many characters an idempotency key may have.
 var MaxIdempotencyKeyRunes = validate.MaxOf("storefront.admin.v1.CreateOrderRequest.idempotency_key")
 
-// Once returns a function that makes a change once within IdempotencyWindow for the call's idempotency key; without a key it
-// always makes the change. If a change of this operation was made under the key, the function returns the answer of that change,
-// even if the rows have changed since. Two requests count as the same if their JSON is the same. The JSON leaves out zero values,
-// so that an upgrade that adds a field does not change the JSON of a request without the field.
+// Once returns a function that makes a change once within IdempotencyWindow for the call's idempotency key, if it has one.
+// Later calls of the function return the answer of that change, even if the rows have changed since. Two requests are the same
+// if their JSON is, which leaves out zero values, so that a new field does not change it.
 //
-// The function refuses with idempotency_key_reused if the key was used for another request, with validation_failed if the key is
-// too long or contains control characters, and as the change does.
+// The function refuses with idempotency_key_reused if the key was used for another request, with validation_failed if the key
+// is too long or contains control characters, and as the change does.
 func Once[M proto.Message](operation string, request any, change func(*hook.Change) (M, error)) func(*hook.Change) (M, error) {
 	return func(c *hook.Change) (answer M, err error) {
 		if c.IdempotencyKey == "" {
@@ -77,9 +72,8 @@ func Once[M proto.Message](operation string, request any, change func(*hook.Chan
 	}
 }
 
-// ClaimIdempotencyKey uses up the call's key, if it has one, for a change whose answer contains a secret. Such an answer is not
-// stored, because secrets are shown once. It refuses with idempotency_key_reused if the key was used before, and with
-// validation_failed as Once does.
+// ClaimIdempotencyKey uses up the call's key, if it has one, for a change whose answer has a secret. It stores no answer,
+// because secrets are shown once.
 func ClaimIdempotencyKey(c *hook.Change, operation string) error {
 	if c.IdempotencyKey == "" {
 		return nil
@@ -93,7 +87,6 @@ func ClaimIdempotencyKey(c *hook.Change, operation string) error {
 	return err
 }
 
-// keyUse is the use of the call's idempotency key for an operation on its store.
 type keyUse struct {
 	*hook.Change
 	operation string
@@ -111,11 +104,11 @@ func (u *keyUse) check() error {
 	return p.Err()
 }
 
-// storedAnswer has the hash of the request that used a key, and the answer.
+// storedAnswer has the hash of the request that used a key.
 type storedAnswer struct{ request, answer []byte }
 
-// secretOperation is the operation of the row of a store whose column request has the secret of the store's hashes. The row's id
-// is later than all others, so that no sweep deletes it.
+// secretOperation is the operation of the row of a store whose column request has the secret of the store's hashes. The row's
+// id is later than all others, so that no sweep deletes it.
 const secretOperation = "secret"
 
 var secretTime = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -149,9 +142,8 @@ func (u *keyUse) begin() (secret []byte, now time.Time, err error) {
 	}
 }
 
-// claim stores the key with an empty answer, and returns nil and the hash of the request. If an earlier transaction has stored the
-// key, claim returns the request's hash and the answer that are stored with it. If two transactions claim the same key at once, the
-// database makes the second wait until the first ends, and then the second gets the answer of the first.
+// claim stores the key, and returns the hash of the request. If the key is stored already, it returns what is stored with it;
+// of two transactions at once, the second waits for the first.
 func (u *keyUse) claim(request []byte) (stored *storedAnswer, hash []byte, err error) {
 	if err := u.check(); err != nil {
 		return nil, nil, err
@@ -190,7 +182,6 @@ func (u *keyUse) claim(request []byte) (stored *storedAnswer, hash []byte, err e
 	return stored, hash, nil
 }
 
-// remember stores the answer under the key that the transaction claimed.
 func (u *keyUse) remember(answer proto.Message) error {
 	text, err := proto.Marshal(answer)
 	if err != nil {

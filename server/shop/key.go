@@ -49,8 +49,7 @@ type CreatedKey struct {
 	Text string
 }
 
-// CreateKey creates an API key of the store. With tenant.WithIdempotencyKey it creates one API key for each idempotency key. It
-// refuses with validation_failed, idempotency_key_reused, or, if the store has ten active keys, api_key_limit.
+// CreateKey creates an API key of the store. With tenant.WithIdempotencyKey it creates one API key for each idempotency key.
 func (s *Shop) CreateKey(ctx context.Context, d KeyDraft) (CreatedKey, error) {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {
@@ -117,8 +116,8 @@ func keyScopes(p *validate.Problems, field string, scopes []string) []string {
 	return slices.Compact(slices.Sorted(slices.Values(scopes)))
 }
 
-// ActiveKeys counts the store's keys that are neither revoked nor expired at a time. The caller locks the store's row first,
-// so that two transactions cannot both create the tenth key.
+// ActiveKeys counts the keys that are neither revoked nor expired. The caller has locked the store, so that no other change
+// adds one.
 func ActiveKeys(c *hook.Change, at time.Time) (int, error) {
 	active, err := c.Tx.ApiKey.Query().Where(apikey.StoreID(c.Store.ID), apikey.RevokedAtIsNil(),
 		apikey.Or(apikey.ExpiresAtIsNil(), apikey.ExpiresAtGT(at))).Count(c)
@@ -137,7 +136,6 @@ func CheckImportedKey(p *validate.Problems, row *ent.ApiKey) {
 	}
 }
 
-// noticeKey writes the notice to the platform about a new key.
 func noticeKey(c *hook.Change, row *ent.ApiKey) error {
 	creator := c.Actor.Name
 	if c.Actor.Type == tenant.ActorOperator {
@@ -152,7 +150,7 @@ func noticeKey(c *hook.Change, row *ent.ApiKey) error {
 	return err
 }
 
-// GetKey returns a key of the store. It refuses with api_key_not_found.
+// GetKey returns a key of the store.
 func (s *Shop) GetKey(ctx context.Context, id string) (*ent.ApiKey, error) {
 	t, keyID, err := validate.StoreAndID(ctx, id, keyNotFound)
 	if err != nil {
@@ -165,8 +163,8 @@ func (s *Shop) GetKey(ctx context.Context, id string) (*ent.ApiKey, error) {
 	return row, nil
 }
 
-// RevokeKey revokes a key of the store for good, with effect from the next request on every
-// server. Revoking a revoked key changes nothing. It refuses with api_key_not_found.
+// RevokeKey revokes a key of the store for good, with effect from the next request on every server. Revoking a revoked key
+// changes nothing.
 func (s *Shop) RevokeKey(ctx context.Context, id string) (*ent.ApiKey, error) {
 	return hook.Answer(ctx, s.db, func(c *hook.Change) (*ent.ApiKey, error) {
 		parsed, ok := validate.ParseID(id)

@@ -26,8 +26,8 @@ func (p *problems) listOrders(in *storefrontv1.ListOrdersRequest) (l list[resour
 	return l, p.Err()
 }
 
-// bound reads a time as p.Time does, but rounds it up to a millisecond. Stored times are whole milliseconds, so a comparison
-// with the rounded time gives the same result as a comparison with the exact time.
+// filterTime rounds a time up to a millisecond: compared with stored times, which are whole milliseconds, it is as good as the
+// exact one.
 func (p *problems) filterTime(field string, at *timestamppb.Timestamp) *time.Time {
 	t := p.Time(field, at)
 	if t != nil && t.Before(at.AsTime()) {
@@ -36,8 +36,7 @@ func (p *problems) filterTime(field string, at *timestamppb.Timestamp) *time.Tim
 	return t
 }
 
-// ListOrders returns a page of the store's orders, newest first; resource.Orders documents the
-// cost. It refuses with validation_failed.
+// ListOrders returns a page of orders, newest first; resource.Orders documents the cost.
 func (s *Shop) ListOrders(ctx context.Context, in *storefrontv1.ListOrdersRequest) (*storefrontv1.ListOrdersResponse, error) {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {
@@ -52,7 +51,7 @@ func (s *Shop) ListOrders(ctx context.Context, in *storefrontv1.ListOrdersReques
 	return out, err
 }
 
-// GetOrder returns an order of the store. It refuses with order_not_found.
+// GetOrder returns an order of the store.
 func (s *Shop) GetOrder(ctx context.Context, in *storefrontv1.GetOrderRequest) (*storefrontv1.Order, error) {
 	t, id, err := validate.StoreAndID(ctx, in.GetId(), orderNotFound)
 	if err != nil {

@@ -34,7 +34,6 @@ var orderMoves = map[order.Status]struct {
 	order.StatusREFUNDED:  {from: []order.Status{order.StatusPAID}, updateTotals: countRefund},
 }
 
-// countPayment adds the order's amount to the totals of the customer and of the payment link.
 func countPayment(c *hook.Change, o lockedOrder) error {
 	if err := o.checkPayable(); err != nil {
 		return err
@@ -46,13 +45,12 @@ func countPayment(c *hook.Change, o lockedOrder) error {
 		AddPaidCount(1).AddPaidAmount(o.Row.Amount).SetLastPaidAt(c.Time(o.link.ID)).Exec(c)
 }
 
-// countRefund subtracts the order's amount from the customer's total.
 func countRefund(c *hook.Change, o lockedOrder) error {
 	return o.addPaid(c, -o.Row.Amount)
 }
 
-// lockedOrder is an order with its customer and its payment link. Their rows are locked, so that the answer, the events and
-// a GET after the commit show the same values.
+// lockedOrder is an order with its customer and its payment link, all locked, so that the answer, the events and a GET after
+// the commit show the same values.
 type lockedOrder struct {
 	*resource.LockedOrder
 	link *ent.PaymentLink // nil for an order from the catalogue
@@ -74,20 +72,12 @@ func (o lockedOrder) checkPayable() error {
 	return nil
 }
 
-// addPaid adds an amount to the buyer's totalPaid.
 func (o lockedOrder) addPaid(c *hook.Change, amount int64) error {
 	return c.Tx.Customer.Update().Where(customer.StoreID(o.Row.StoreID), customer.ID(o.Buyer.ID)).AddTotalPaid(amount).Exec(c)
 }
 
-// MoveOrder changes an order's status. If the order already has the status, it changes nothing and sends nothing.
-//
-// An order that becomes PAID sends order.paid, and its amount is added to the customer's totalPaid. If the order came through a
-// payment link, the payment is also counted in the link's paidCount and paidAmount, and sends payment_link.paid. An order that
-// becomes FAILED sends order.failed. The amount of an order that becomes REFUNDED is subtracted from the customer's totalPaid;
-// the link's counters do not change, because they count payments.
-//
-// It refuses with order_not_found, order_transition_invalid, or total_limit if the customer's totalPaid or the link's
-// paidAmount would pass validate.MaxAmount.
+// MoveOrder changes an order's status; an order that has it already does not change. A payment is added to the customer's
+// totalPaid and to the link's counters. A refund is subtracted from totalPaid only, because the link counts payments.
 func (s *Shop) MoveOrder(ctx context.Context, id string, to order.Status) (*storefrontv1.Order, error) {
 	orderID, ok := validate.ParseID(id)
 	if !ok {
@@ -106,8 +96,7 @@ func (s *Shop) MoveOrder(ctx context.Context, id string, to order.Status) (*stor
 		}))
 }
 
-// move changes the order's status, after updateTotals has changed the totals of its customer and payment link. It refuses
-// with order_transition_invalid if orderMoves does not allow the change.
+// move changes the order's status, after updateTotals has changed the totals of its customer and payment link.
 func (o lockedOrder) move(c *hook.Change, to order.Status) error {
 	move := orderMoves[to]
 	if !slices.Contains(move.from, o.Row.Status) {
@@ -146,8 +135,7 @@ func lockOrder(c *hook.Change, id uuid.UUID) (o lockedOrder, err error) {
 	if o.link, err = lockPaymentLink(c, o.Row.PaymentLinkID.String()); err != nil {
 		return o, fmt.Errorf("read the order's payment link: %w", err)
 	}
-	// Use the code and the title of the locked row, because another transaction may have changed the link between LockOrder
-	// and lockPaymentLink.
+	// Another transaction may have changed the link since LockOrder read it.
 	o.Order.PaymentLink.Code, o.Order.PaymentLink.Title = o.link.Code, o.link.Title
 	return o, nil
 }

@@ -15,8 +15,7 @@ func paymentLinkNotFound() error {
 	return apierr.New(apierr.PaymentLinkNotFound, "The store has no payment link with this id.")
 }
 
-// checkPaymentLinksOpen refuses the creation of payment links if the platform has turned it off, for all stores or for this
-// store.
+// checkPaymentLinksOpen refuses a new payment link if the platform has turned them off, for all stores or for this one.
 func (s *Shop) checkPaymentLinksOpen(t tenant.Store) error {
 	if s.options.PaymentLinksOff || !t.PaymentLinksOpen {
 		return apierr.New(apierr.FeatureDisabled, "Payment links cannot be created just now.")
@@ -31,8 +30,7 @@ func (p *problems) listPaymentLinks(in *storefrontv1.ListPaymentLinksRequest) (
 	return l, p.Err()
 }
 
-// ListPaymentLinks returns a page of the store's payment links, newest first; resource.PaymentLinks
-// documents the cost. It refuses with validation_failed.
+// ListPaymentLinks returns a page of the store's payment links, newest first; resource.PaymentLinks documents the cost.
 func (s *Shop) ListPaymentLinks(
 	ctx context.Context, in *storefrontv1.ListPaymentLinksRequest,
 ) (*storefrontv1.ListPaymentLinksResponse, error) {
@@ -49,7 +47,7 @@ func (s *Shop) ListPaymentLinks(
 	return out, err
 }
 
-// GetPaymentLink returns a payment link of the store. It refuses with payment_link_not_found.
+// GetPaymentLink returns a payment link of the store.
 func (s *Shop) GetPaymentLink(ctx context.Context, in *storefrontv1.GetPaymentLinkRequest) (*storefrontv1.PaymentLink, error) {
 	t, id, err := validate.StoreAndID(ctx, in.GetId(), paymentLinkNotFound)
 	if err != nil {

@@ -29,13 +29,11 @@ func (p *problems) newPaymentLink(in *storefrontv1.CreatePaymentLinkRequest) (Na
 
 func (p *problems) paymentLinkFields(in proto.Message) (Named[ent.PaymentLink], error) {
 	named := NamedOf(&p.Problems, resource.PaymentLinkFields, "", in)
-	// Refuse a date that cannot be read, or is out of range, with payment_link_expiry_invalid in place of validation_failed.
 	p.Recode("expiresAt", apierr.PaymentLinkExpiryInvalid)
 	return named, p.Err()
 }
 
-// linkAfter returns row with the values of the named fields. If the pricing becomes OPEN and amount is not named, linkAfter clears
-// amount, because an OPEN link has none. In the same way it clears minAmount if the pricing becomes FIXED.
+// linkAfter merges the named fields into row. A new pricing clears the amount of the old one, unless the request names it.
 func linkAfter(named Named[ent.PaymentLink], row *ent.PaymentLink) ent.PaymentLink {
 	next := named.Applied(row)
 	switch {
@@ -67,10 +65,6 @@ func checkLink(row, next *ent.PaymentLink, now time.Time) error {
 	return nil
 }
 
-// CreatePaymentLink creates a payment link.
-//
-// It refuses with feature_disabled, validation_failed, payment_link_expiry_invalid,
-// payment_link_invalid_pricing or payment_link_expiry_past, in this order.
 func (s *Shop) CreatePaymentLink(
 	ctx context.Context, in *storefrontv1.CreatePaymentLinkRequest,
 ) (*storefrontv1.PaymentLink, error) {
@@ -94,8 +88,7 @@ func (s *Shop) CreatePaymentLink(
 		if err := checkLink(&ent.PaymentLink{}, &next, now); err != nil {
 			return nil, err
 		}
-		// Ten letters are 50 random bits. If another link has this code, the unique index makes the transaction fail, and
-		// the transaction runs again with another code.
+		// Ten letters are 50 random bits. If another link has this code, the change runs again with another code.
 		short := strings.ToLower(code(10))
 		create := c.Tx.PaymentLink.Create().SetID(id.At(now)).SetStoreID(t.ID).
 			SetCode(short).SetURL(address + "/pay/" + short).SetCreatedAt(now).SetUpdatedAt(now)
@@ -111,9 +104,6 @@ func (s *Shop) CreatePaymentLink(
 }
 
 // UpdatePaymentLink changes the named fields of a payment link.
-//
-// It refuses with validation_failed, payment_link_expiry_invalid, payment_link_not_found,
-// payment_link_invalid_pricing or payment_link_expiry_past, in this order.
 func (s *Shop) UpdatePaymentLink(
 	ctx context.Context, in *storefrontv1.UpdatePaymentLinkRequest,
 ) (*storefrontv1.PaymentLink, error) {
@@ -134,7 +124,7 @@ func (s *Shop) UpdatePaymentLink(
 	})
 }
 
-// EnablePaymentLink enables a disabled link; an enabled link does not change. It refuses with payment_link_not_found.
+// EnablePaymentLink enables a disabled link; an enabled link does not change.
 func (s *Shop) EnablePaymentLink(
 	ctx context.Context, in *storefrontv1.EnablePaymentLinkRequest,
 ) (*storefrontv1.PaymentLink, error) {
@@ -149,7 +139,7 @@ func (s *Shop) EnablePaymentLink(
 	})
 }
 
-// DisablePaymentLink disables a link; a disabled link does not change. It refuses with payment_link_not_found.
+// DisablePaymentLink disables a link; a disabled link does not change.
 func (s *Shop) DisablePaymentLink(ctx context.Context, id string) (*storefrontv1.PaymentLink, error) {
 	return hook.Answer(ctx, s.db.ForStore(ctx), func(c *hook.Change) (*storefrontv1.PaymentLink, error) {
 		row, err := lockPaymentLink(c, id)
@@ -171,7 +161,6 @@ func lockPaymentLink(c *hook.Change, id string) (*ent.PaymentLink, error) {
 	return row, apierr.RowError("payment link", err, paymentLinkNotFound)
 }
 
-// savePaymentLink saves the fields in which next differs from row, and returns the link.
 func savePaymentLink(c *hook.Change, row, next *ent.PaymentLink) (*storefrontv1.PaymentLink, error) {
 	row, err := Save(c, resource.PaymentLinkFields, row, next, row.Update())
 	if err != nil {

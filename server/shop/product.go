@@ -22,8 +22,7 @@ func (p *problems) listProducts(in *storefrontv1.ListProductsRequest) (l list[re
 	return l, p.Err()
 }
 
-// ListProducts returns a page of the store's products, newest first; resource.Products documents
-// the cost. It refuses with validation_failed.
+// ListProducts returns a page of the store's products, newest first; resource.Products documents the cost.
 func (s *Shop) ListProducts(
 	ctx context.Context, in *storefrontv1.ListProductsRequest,
 ) (*storefrontv1.ListProductsResponse, error) {
@@ -40,7 +39,7 @@ func (s *Shop) ListProducts(
 	return out, err
 }
 
-// GetProduct returns a product of the store. It refuses with product_not_found.
+// GetProduct returns a product of the store.
 func (s *Shop) GetProduct(ctx context.Context, in *storefrontv1.GetProductRequest) (*storefrontv1.Product, error) {
 	t, id, err := validate.StoreAndID(ctx, in.GetId(), productNotFound)
 	if err != nil {

@@ -20,15 +20,11 @@ import (
 )
 
 // UpdateProduct changes the named fields of a product.
-//
-// It refuses with validation_failed, product_not_found, compare_at_invalid,
-// product_type_unavailable or product_incomplete, in this order.
 func (s *Shop) UpdateProduct(ctx context.Context, in *storefrontv1.UpdateProductRequest) (*storefrontv1.Product, error) {
 	return s.updateProduct(ctx, in.GetId(), in)
 }
 
-// SetProductContent sets the fields of a product that callers cannot set, and changes the product as UpdateProduct does. It
-// refuses as UpdateProduct does.
+// SetProductContent also sets the fields of a product that callers cannot set.
 func (s *Shop) SetProductContent(ctx context.Context, in *adminv1.SetProductContentRequest) (*storefrontv1.Product, error) {
 	return s.updateProduct(ctx, in.GetProduct().GetId(), in.GetProduct(), in)
 }
@@ -65,8 +61,8 @@ func lockProduct(c *hook.Change, id string) (*ent.Product, error) {
 	return row, apierr.RowError("product", err, productNotFound)
 }
 
-// CheckProduct refuses the change of a product from row to next with compare_at_invalid, product_type_unavailable or
-// product_incomplete. It compares priceAmount and compareAtAmount only if the change names one of them (priced is true).
+// CheckProduct has the rules of a change from row to next. It compares the prices only if the change names one of them
+// (priced).
 func CheckProduct(t tenant.Store, row, next *ent.Product, priced bool) error {
 	if priced {
 		if err := CheckCompareAt(next.PriceAmount, next.CompareAtAmount); err != nil {
@@ -79,7 +75,6 @@ func CheckProduct(t tenant.Store, row, next *ent.Product, priced bool) error {
 	return nil
 }
 
-// isPublished reports whether the change from row to next publishes the product.
 func isPublished(row, next *ent.Product) bool {
 	return next.Status == product.StatusPUBLISHED && row.Status != product.StatusPUBLISHED
 }
@@ -101,8 +96,7 @@ func CheckCompareAt(price int64, compareAt *int64) error {
 	return nil
 }
 
-// checkPublishable refuses a product that may not become PUBLISHED: its type is unavailable, or it lacks a required field.
-// It is called only when the status becomes PUBLISHED; later changes may empty these fields.
+// checkPublishable refuses a product that may not become PUBLISHED. Later changes may empty the fields that it needs.
 func checkPublishable(t tenant.Store, p *ent.Product) error {
 	if slices.Contains(t.UnavailableTypes, p.Type.String()) {
 		return apierr.New(apierr.ProductTypeUnavailable,
@@ -124,10 +118,7 @@ func checkPublishable(t tenant.Store, p *ent.Product) error {
 	return nil
 }
 
-// CreateProduct creates a product, with status DRAFT if the request names none. Without a slug it makes one from the title.
-// If the status is PUBLISHED, it refuses what UpdateProduct refuses to publish, and sends product.published.
-//
-// It refuses with validation_failed, slug_taken, compare_at_invalid, product_type_unavailable or product_incomplete.
+// CreateProduct creates a product, by default a DRAFT with a slug that is made from the title.
 func (s *Shop) CreateProduct(ctx context.Context, in *adminv1.CreateProductRequest) (*storefrontv1.Product, error) {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {

@@ -1,10 +1,8 @@
-// Package shop implements the operations on a store's data and API keys, with their rules, for every kind of caller: an API key
-// through /v1 or Connect, or the operator. There is one file for each resource; idempotency.go runs a change once for an
-// idempotency key.
+// Package shop has the rules of a store's data and API keys, for every kind of caller, with one file for each resource. An
+// update reads from top to bottom in one function: lock, merge, rules, save.
 //
-// Every method takes its store and its actor from the context (tenant.With) and refuses with a *apierr.Refusal; any other error
-// is a failure of the service. Every change runs in one transaction with its journal entry, its events and their deliveries. The
-// package is independent of HTTP.
+// Every method takes its store and its actor from the context's call (package tenant) and refuses with an *apierr.Refusal; any
+// other error is a failure of the service. The codes are in the comments of the protos.
 package shop
 
 import (
@@ -17,8 +15,7 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// Services has the methods of all services of storefront.v1. The public listener serves them to callers, and the admin
-// listener serves them to the operator.
+// Services are those of storefront.v1, which both listeners serve.
 type Services interface {
 	storefrontv1connect.StoreServiceHandler
 	storefrontv1connect.ProductServiceHandler
@@ -29,19 +26,16 @@ type Services interface {
 
 var _ Services = (*Shop)(nil)
 
-// Options are the platform's choices for all stores. With the zero value, stores are reached under DefaultPublicURL and payment
-// links may be created.
+// Options are the platform's choices for all stores.
 type Options struct {
 	// PaymentLinksOff turns off the creation of payment links in every store.
 	PaymentLinksOff bool
-	// PublicURL is the base of a store's address: a store that sets no address gets PublicURL with its slug appended. Empty
-	// means DefaultPublicURL.
+	// PublicURL, with the slug appended, is the address of a store that sets none; "" means DefaultPublicURL.
 	PublicURL string
 	// Buckets are the installation's buckets: CreateStore puts each store into one of them.
 	Buckets tenant.Buckets
 }
 
-// DefaultPublicURL is the base of stores' addresses if Options.PublicURL is empty.
 const DefaultPublicURL = "http://localhost:3000"
 
 // Shop has the operations on stores' data. Goroutines may share it.

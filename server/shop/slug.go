@@ -12,12 +12,11 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// slugEndBytes is the length of the random end that makes a slug differ from another slug made from the same title.
+// slugEndBytes is the length of the random end of a slug.
 const slugEndBytes = 6
 
-// freeSlug returns the slug for a new row. requested is the slug in the request; freeSlug refuses it with slug_taken if
-// another row has it. If requested is empty, freeSlug makes a slug from the title. It appends a random end if another row
-// has this slug, or if the slug has the form of an id. If the title gives no slug, the random end is the slug.
+// freeSlug returns the requested slug, which it refuses if it is taken. If requested is empty, it makes a slug from the title,
+// with a random end if the slug is taken, empty or of the form of an id.
 func freeSlug(ctx context.Context, requested, title string, taken func(context.Context, string) (bool, error)) (string, error) {
 	slug := requested
 	if slug == "" {
@@ -51,7 +50,6 @@ func code(n int) string {
 	return string(b)
 }
 
-// storeAddress returns the public address of the store.
 func (s *Shop) storeAddress(ctx context.Context, t tenant.Store) (string, error) {
 	address, err := s.db.Client().Store.Query().Where(store.ID(t.ID)).Select(store.FieldURL).String(ctx)
 	if err != nil {

@@ -40,8 +40,7 @@ func TenantOf(row *ent.Store) tenant.Store {
 	}
 }
 
-// FindStore returns the store with this slug or id. It refuses with store_not_found, also if one store has the name as its
-// slug and another has it as its id, as stores of an older release may.
+// FindStore returns the store with this slug or id.
 func (s *Shop) FindStore(ctx context.Context, name string) (tenant.Store, error) {
 	if !validate.Storable(name) {
 		return tenant.Store{}, storeNotFound(name)
@@ -63,7 +62,6 @@ func (s *Shop) FindStore(ctx context.Context, name string) (tenant.Store, error)
 // maxNetworkRunes is how many characters the name of a social network may have.
 const maxNetworkRunes = 100
 
-// storeFields reads the fields that a request about a store names, and checks the social links.
 func (p *problems) storeFields(in proto.Message, country string) Named[ent.Store] {
 	named := NamedOf(&p.Problems, resource.StoreFields, country, in)
 	for _, network := range slices.Sorted(maps.Keys(named.Values.SocialLinks)) {
@@ -82,19 +80,17 @@ func (p *problems) storeFields(in proto.Message, country string) Named[ent.Store
 	return named
 }
 
-// StoreURL returns the default address of a store: public with the slug appended.
+// StoreURL returns the address of a store that sets none.
 func StoreURL(public, slug string) string { return strings.TrimSuffix(public, "/") + "/" + slug }
 
 // CreateStore creates a store with a new id, in the bucket that the request names or else in one of Options.Buckets. actor
 // makes the change. If the request has no URL, the store's address is Options.PublicURL with the slug appended.
-//
-// It refuses with validation_failed, phone_invalid or slug_taken.
 func (s *Shop) CreateStore(ctx context.Context, actor tenant.Actor, in *adminv1.CreateStoreRequest) (*storefrontv1.Store, error) {
 	return s.createStore(ctx, actor, uuid.Nil, nil, in)
 }
 
-// newStoreID returns a new id in the named bucket, or, if none is named, in one of Options.Buckets. It draws random ids
-// until one fits: one id in 3,844 is in a given bucket, so this takes some milliseconds at most.
+// newStoreID draws ids until one is in the named bucket or, without a name, in one of Options.Buckets. One id in 3,844 is in a
+// given bucket, so this takes some milliseconds at most.
 func (s *Shop) newStoreID(p *problems, bucket *string) uuid.UUID {
 	buckets := s.options.Buckets
 	switch {
@@ -115,16 +111,15 @@ func (s *Shop) newStoreID(p *problems, bucket *string) uuid.UUID {
 	}
 }
 
-// RestoreStore creates an exported store again, with its id and its time of creation. It accepts a currency or a country
-// that was withdrawn from the standard since. It refuses as CreateStore does.
+// RestoreStore creates an exported store again, with its id and its time of creation. It accepts a currency or a country that
+// was withdrawn from the standard since.
 func (s *Shop) RestoreStore(ctx context.Context, actor tenant.Actor, id uuid.UUID, createdAt time.Time,
 	in *adminv1.CreateStoreRequest) (
 	*storefrontv1.Store, error) {
 	return s.createStore(ctx, actor, id, &createdAt, in)
 }
 
-// exportedCodes matches the form of a currency and a country. RestoreStore checks only their form, because withdrawn codes
-// must be accepted.
+// exportedCodes matches the form of a currency and a country, which is all that RestoreStore checks.
 var exportedCodes = regexp.MustCompile(`^[A-Z]{3} [A-Z]{2}$`)
 
 func (s *Shop) createStore(ctx context.Context, actor tenant.Actor, id uuid.UUID, createdAt *time.Time,
@@ -169,8 +164,7 @@ func (s *Shop) createStore(ctx context.Context, actor tenant.Actor, id uuid.UUID
 	})
 }
 
-// UpdateStore changes the named fields of the context's store. It refuses with validation_failed or phone_invalid, or with
-// store_being_deleted if the store is to be deleted and the request gives it a status other than closed.
+// UpdateStore changes the named fields of the context's store.
 func (s *Shop) UpdateStore(ctx context.Context, in *adminv1.UpdateStoreRequest) (*storefrontv1.Store, error) {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {
@@ -197,7 +191,7 @@ func (s *Shop) UpdateStore(ctx context.Context, in *adminv1.UpdateStoreRequest) 
 	})
 }
 
-// LockStore locks the row of the change's store. It refuses with store_not_found.
+// LockStore locks the row of the change's store.
 func LockStore(c *hook.Change) (*ent.Store, error) {
 	row, err := hook.LockRow(c, c.Tx.Store.Query().Where(store.ID(c.Store.ID)))
 	return row, apierr.RowError("store", err, func() error { return storeNotFound(c.Store.Slug) })

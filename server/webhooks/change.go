@@ -18,8 +18,7 @@ import (
 	"go.storefront.example/worker/signature"
 )
 
-// UpdateWebhook changes the named fields of a webhook. Attempts that begin after the commit use the new values. It refuses
-// with webhook_not_found, validation_failed or webhook_url_invalid.
+// UpdateWebhook changes the named fields of a webhook. Attempts that begin after the commit use the new values.
 func (w *Webhooks) UpdateWebhook(ctx context.Context, in *adminv1.UpdateWebhookRequest) (*ent.Webhook, error) {
 	p := &validate.Problems{}
 	named := shop.NamedOf(p, resource.WebhookFields, "", in)
@@ -45,8 +44,8 @@ func (w *Webhooks) UpdateWebhook(ctx context.Context, in *adminv1.UpdateWebhookR
 	})
 }
 
-// EnableWebhook enables a webhook and forgets its failures. The webhook receives the events that happen after the commit. If
-// it is already enabled, nothing changes. It refuses with webhook_not_found.
+// EnableWebhook enables a webhook and forgets its failures. The webhook receives the events that happen after the commit. If it
+// is already enabled, nothing changes.
 func (w *Webhooks) EnableWebhook(ctx context.Context, id string) (*ent.Webhook, error) {
 	return hook.Answer(ctx, w.db, func(c *hook.Change) (*ent.Webhook, error) {
 		row, err := lockWebhook(c, id)
@@ -59,8 +58,7 @@ func (w *Webhooks) EnableWebhook(ctx context.Context, id string) (*ent.Webhook, 
 }
 
 // DisableWebhook disables a webhook, which then receives nothing until it is enabled again. The commit cancels all its
-// deliveries except those that a worker is attempting (queue.Cancel). If it is already disabled, nothing changes. It refuses
-// with webhook_not_found.
+// deliveries except those that a worker is attempting (queue.Cancel). If it is already disabled, nothing changes.
 func (w *Webhooks) DisableWebhook(ctx context.Context, id string) (*ent.Webhook, error) {
 	return hook.Answer(ctx, w.db, func(c *hook.Change) (*ent.Webhook, error) {
 		row, err := lockWebhook(c, id)
@@ -76,8 +74,8 @@ func (w *Webhooks) DisableWebhook(ctx context.Context, id string) (*ent.Webhook,
 	})
 }
 
-// DeleteWebhook deletes a webhook and returns it as it was. It cancels deliveries as DisableWebhook does. Finished
-// deliveries can be read until the retention ends. It refuses with webhook_not_found.
+// DeleteWebhook deletes a webhook and returns it as it was. It cancels deliveries as DisableWebhook does. Finished deliveries
+// can be read until the retention ends.
 func (w *Webhooks) DeleteWebhook(ctx context.Context, id string) (*ent.Webhook, error) {
 	return hook.Answer(ctx, w.db, func(c *hook.Change) (*ent.Webhook, error) {
 		row, err := lockWebhook(c, id)
@@ -92,7 +90,7 @@ func (w *Webhooks) DeleteWebhook(ctx context.Context, id string) (*ent.Webhook, 
 }
 
 // RotateSecret gives a webhook a new signing secret, with which all later attempts are signed. With tenant.WithIdempotencyKey
-// it does so once for each idempotency key. It refuses with webhook_not_found, secret_key_missing or idempotency_key_reused.
+// it does so once for each idempotency key.
 func (w *Webhooks) RotateSecret(ctx context.Context, id string) (SecretWebhook, error) {
 	ring, err := w.Sealer(ctx)
 	if err != nil {
@@ -126,7 +124,7 @@ func (w *Webhooks) rotateSecret(ctx context.Context, id string, ring *seal.Keyri
 	})
 }
 
-// lockWebhook locks the row of the store's webhook with this id. It refuses with webhook_not_found.
+// lockWebhook locks the row of the store's webhook with this id.
 func lockWebhook(c *hook.Change, id string) (*ent.Webhook, error) {
 	parsed, ok := validate.ParseID(id)
 	if !ok {

@@ -130,7 +130,7 @@ type Delivery struct {
 	Payload []byte
 }
 
-// GetDelivery returns a delivery of the store. It refuses with delivery_not_found.
+// GetDelivery returns a delivery of the store.
 func (w *Webhooks) GetDelivery(ctx context.Context, id string) (Delivery, error) {
 	t, deliveryID, err := validate.StoreAndID(ctx, id, deliveryNotFound)
 	if err != nil {
@@ -150,7 +150,7 @@ func (w *Webhooks) GetDelivery(ctx context.Context, id string) (Delivery, error)
 	return Delivery{entry, row.Payload}, nil
 }
 
-// entryOf reads a delivery of the store. It refuses with delivery_not_found.
+// entryOf reads a delivery of the store.
 func (w *Webhooks) entryOf(ctx context.Context, storeID, deliveryID uuid.UUID) (queue.Entry, error) {
 	entry, err := queue.FindEntry(ctx, w.db, w.db.Reader(), deliveryID)
 	if errors.Is(err, queue.ErrNoDelivery) || err == nil && entry.StoreID != storeID {

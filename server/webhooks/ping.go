@@ -14,8 +14,8 @@ import (
 
 const pingMessage = "This is a test event."
 
-// PingWebhook creates a ping event and its delivery to a webhook, and returns the delivery. A worker makes one attempt,
-// signed as for every event. It refuses with webhook_not_found or webhook_disabled.
+// PingWebhook creates a ping event and its delivery to a webhook, and returns the delivery. A worker makes one attempt, signed
+// as for every event.
 func (w *Webhooks) PingWebhook(ctx context.Context, webhookID string) (queue.Entry, error) {
 	return w.deliver(ctx, webhookID, func(c *hook.Change, row *ent.Webhook) (uuid.UUID, string, error) {
 		c.Record("webhook.pinged", "webhook", row.ID)

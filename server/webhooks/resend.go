@@ -21,10 +21,6 @@ import (
 // ResendDelivery sends a delivery again. If the delivery waits for its next attempt, the attempt becomes due now. If an
 // attempt is due or running, nothing changes. If the delivery is finished, ResendDelivery creates a new delivery of the same
 // event, which gets as many attempts as any other.
-//
-// It refuses with delivery_not_found. For a finished delivery it also refuses with delivery_pending if another delivery of
-// this event to this webhook is pending, webhook_not_found if the webhook was deleted, webhook_disabled, or event_expired if
-// the event was deleted after the retention.
 func (w *Webhooks) ResendDelivery(ctx context.Context, deliveryID string) (queue.Entry, error) {
 	t, ended, err := validate.StoreAndID(ctx, deliveryID, deliveryNotFound)
 	if err != nil {
@@ -96,8 +92,8 @@ func (w *Webhooks) sendNow(ctx context.Context, waiting queue.Entry) (queue.Entr
 // maxSentNow is how many deliveries one SendWaiting makes due at most.
 const maxSentNow = 20 * queue.SendBatch
 
-// SendWaiting makes the next attempts of a webhook's waiting deliveries due now, for at most maxSentNow deliveries, and
-// returns the number of these deliveries. It refuses with webhook_not_found or webhook_disabled.
+// SendWaiting makes the next attempts of a webhook's waiting deliveries due now, for at most maxSentNow deliveries, and returns
+// the number of these deliveries.
 func (w *Webhooks) SendWaiting(ctx context.Context, webhookID string) (sent int, err error) {
 	for batch := queue.SendBatch; batch == queue.SendBatch && sent < maxSentNow; sent += batch {
 		batch, err = hook.Answer(ctx, w.db, func(c *hook.Change) (int, error) {
@@ -119,8 +115,7 @@ func (w *Webhooks) SendWaiting(ctx context.Context, webhookID string) (sent int,
 	return sent, nil
 }
 
-// deliver locks a webhook, calls chooseEvent, and adds a delivery of the chosen event to the webhook. It refuses with
-// webhook_not_found or webhook_disabled, and returns an error of chooseEvent unchanged.
+// deliver locks a webhook, calls chooseEvent, and adds a delivery of the chosen event to the webhook.
 func (w *Webhooks) deliver(ctx context.Context, webhookID string,
 	chooseEvent func(c *hook.Change, row *ent.Webhook) (eventID uuid.UUID, eventType string, err error),
 ) (queue.Entry, error) {
@@ -171,7 +166,7 @@ func (w *Webhooks) ContinueResend(ctx context.Context, resendID uuid.UUID) (queu
 	return queue.StepResend(ctx, w.db, resendID)
 }
 
-// CountUndelivered counts the events that ResendSince would send. It refuses with webhook_not_found or webhook_disabled.
+// CountUndelivered counts the events that ResendSince would send.
 func (w *Webhooks) CountUndelivered(ctx context.Context, webhookID string, since time.Time) (queue.Undelivered, error) {
 	row, err := w.GetWebhook(ctx, webhookID)
 	if err != nil {

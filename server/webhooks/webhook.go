@@ -42,8 +42,7 @@ type SecretWebhook struct {
 }
 
 // CreateWebhook creates a webhook with a new signing secret. With tenant.WithIdempotencyKey it creates one webhook for each
-// idempotency key. It refuses with validation_failed, webhook_url_invalid, webhook_limit if the store has five webhooks,
-// secret_key_missing or idempotency_key_reused.
+// idempotency key.
 func (w *Webhooks) CreateWebhook(ctx context.Context, d Registration) (SecretWebhook, error) {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {
@@ -108,8 +107,7 @@ func (w *Webhooks) CheckImported(p *validate.Problems, row *ent.Webhook, secret 
 	row.Secret, row.SecretKey = w.options.Secrets.Seal(secret, row.ID[:])
 }
 
-// Secret returns the signing secret of a webhook in clear. It refuses with secret_key_missing if this process lacks the key
-// that sealed it.
+// Secret returns the signing secret of a webhook in clear. It refuses if this process lacks the key that sealed it.
 func (w *Webhooks) Secret(row *ent.Webhook) (string, error) {
 	if w.options.Secrets == nil {
 		return "", secretKeyMissing()
@@ -125,7 +123,7 @@ func (w *Webhooks) Secret(row *ent.Webhook) (string, error) {
 	return secret, nil
 }
 
-// GetWebhook returns a webhook of the store. It refuses with webhook_not_found.
+// GetWebhook returns a webhook of the store.
 func (w *Webhooks) GetWebhook(ctx context.Context, id string) (*ent.Webhook, error) {
 	t, webhookID, err := validate.StoreAndID(ctx, id, webhookNotFound)
 	if err != nil {
@@ -169,8 +167,8 @@ func secretKeyMissing() error {
 		"There is no secret key to keep webhook secrets with; set --secret-key to what `storefront secret generate` prints.")
 }
 
-// Sealer returns the keyring that seals signing secrets. It refuses with secret_key_missing if there is none, or if its current
-// key is another one than the stored secrets have.
+// Sealer returns the keyring that seals signing secrets. It refuses a keyring whose current key is not the one of the stored
+// secrets.
 func (w *Webhooks) Sealer(ctx context.Context) (*seal.Keyring, error) {
 	if w.options.Secrets == nil {
 		return nil, secretKeyMissing()
