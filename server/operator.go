@@ -29,7 +29,7 @@ func (s *Server) HasDashboard() bool { return s.operator != nil }
 // mounts returns the handlers of the admin listener. Health, metrics and the reference need no token. The gate protects
 // the admin services, and members sign in to the dashboard.
 func (s *Server) mounts() []monitor.Mount {
-	reference := s.bounded(docs.New(s.config.apiAddress(s.publicAddress)))
+	reference := s.bounded(docs.New(docs.Everybody, s.config.apiAddress(s.publicAddress)))
 	all := append(monitor.Mounts(s.monitor()),
 		monitor.Mount{Pattern: docs.Path, Handler: reference}, monitor.Mount{Pattern: docs.Path + "/", Handler: reference})
 	front := docs.Path
@@ -103,7 +103,7 @@ func (s *Server) apiHandler() http.Handler {
 	if !s.config.PublicDocs {
 		return s.edge
 	}
-	pages := docs.New(s.config.apiAddress(docs.RequestAddress))
+	pages := docs.New(docs.Callers, s.config.apiAddress(docs.RequestAddress))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if docs.Covers(r.URL.Path) {
 			pages.ServeHTTP(w, r)

@@ -279,7 +279,7 @@ func adminPatterns(t *testing.T, s *Server) (all []string) {
 	require.Contains(t, all, "POST /storefront.admin.v1.StoreService/GetStoreSettings")
 	require.Contains(t, all, "POST /storefront.v1.StoreService/GetStore")
 	return append(all, "POST /dashboard/sign-in", "GET /dashboard/sign-in", "GET /dashboard/keys", "POST /dashboard/keys",
-		"POST /dashboard/webhooks/{id}/edit", "GET /dashboard/static/{name}", "GET /docs/openapi.json", "GET /docs/guide.md", "GET /docs/{$}",
+		"POST /dashboard/webhooks/{id}/edit", "GET /dashboard/static/{name}", "GET /docs/openapi.json", "GET /docs/guide.md", "GET /docs/{$}", "GET /docs/{name...}",
 		"POST /grpc.reflection.v1.ServerReflection/ServerReflectionInfo")
 }
 
@@ -327,7 +327,7 @@ func TestNobodyWithoutAKeyCosts(t *testing.T) {
 		known[m.Pattern] = true // the route of a span until the procedure of its call is known
 	}
 	for listener, patterns := range map[string][]string{
-		running.Addr().String():      append(running.edge.Patterns(), "GET /docs", "GET /docs/openapi.json", "GET /docs/guide.md", "GET /docs/{$}"),
+		running.Addr().String():      append(running.edge.Patterns(), "GET /docs", "GET /docs/openapi.json", "GET /docs/guide.md", "GET /docs/{$}", "GET /docs/{name...}"),
 		running.AdminAddr().String(): adminPatterns(t, running),
 	} {
 		require.NotEmpty(t, patterns)

@@ -20,6 +20,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"strings"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protodesc"
@@ -69,11 +70,16 @@ func run(in io.Reader, out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("read the guide: %w", err)
 	}
+	_, about, _ := strings.Cut(string(guide), "\n\n")
+	about, _, found := strings.Cut(about, "\n\n## ")
+	if !found {
+		return errors.New("the guide does not begin with a title, an introduction and a list of its pages")
+	}
 	goldens, err := readGoldens(os.DirFS(goldenPath))
 	if err != nil {
 		return fmt.Errorf("read the examples: %w", err)
 	}
-	doc.Info.Description = string(bytes.TrimSpace(guide))
+	doc.Info.Description = about + "\n\nThe guide and the reference are [pages of each server](/docs)."
 	if err := complete(doc, files, request.GetFileToGenerate(), goldens); err != nil {
 		return err
 	}

@@ -44,7 +44,7 @@ func codesOf(text string) ([]apierr.Code, error) {
 	for _, sentence := range refusedInComment.FindAllStringSubmatch(text, -1) {
 		for _, name := range quoted.FindAllStringSubmatch(sentence[1], -1) {
 			code := apierr.Code(name[1])
-			if apierr.Meanings[code] == "" {
+			if _, ok := apierr.Meanings[code]; !ok {
 				return nil, fmt.Errorf("the comment says refused with `%s`, which is not a code of the public API", code)
 			}
 			codes = append(codes, code)
@@ -127,7 +127,7 @@ func (c *completion) refused(verb, path string, codes []apierr.Code) (*response,
 			return nil, fmt.Errorf("no golden file shows %s", code)
 		}
 		content.Examples.set(string(code), &example{Value: g.responseBody})
-		text = append(text, fmt.Sprintf("- `%s`: %s", code, apierr.Meanings[code]))
+		text = append(text, fmt.Sprintf("- `%s`: %s", code, apierr.Meanings[code].Text))
 	}
 	status := statusOf(codes[0])
 	r := &response{
@@ -195,7 +195,7 @@ func (c *completion) addErrors() error {
 	for status, group := range byStatus(slices.Sorted(maps.Keys(apierr.Meanings))).all() {
 		for _, listedCode := range group {
 			code.Words = append(code.Words, string(listedCode))
-			code.Description += fmt.Sprintf("\n- `%s` (%s): %s", listedCode, status, apierr.Meanings[listedCode])
+			code.Description += fmt.Sprintf("\n- `%s` (%s): %s Remedy: %s", listedCode, status, apierr.Meanings[listedCode].Text, apierr.Meanings[listedCode].Remedy)
 		}
 	}
 	c.doc.Components.Schemas.set("ErrorDetails", details)

@@ -278,7 +278,7 @@ func TestImageIsBuiltFromEveryRoomThatTheBinaryNeeds(t *testing.T) {
 	ignore, err := os.ReadFile("../../.dockerignore")
 	require.NoError(t, err)
 	list := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f",
-		"{{if .Module}}{{if .Module.Main}}{{.ImportPath}}{{end}}{{end}}", ".")
+		"{{if .Module}}{{if .Module.Main}}{{.ImportPath}}{{if eq .ImportPath .Module.Path}}{{range .GoFiles}}/{{.}}{{end}}{{range .EmbedFiles}}\n/{{.}}{{end}}{{end}}{{end}}{{end}}", ".")
 	out, err := list.Output()
 	require.NoError(t, err)
 	packages := strings.Fields(string(out))

@@ -13,60 +13,60 @@ namespace Storefront;
  */
 final class ErrorCode
 {
-    /** `compareAtAmount` would not be above `priceAmount`. */
+    /** `compareAtAmount` would not be above `priceAmount`. Remedy: Send a higher `compareAtAmount`, or null to remove it. */
     public const COMPARE_AT_INVALID = 'compare_at_invalid';
-    /** The customer would have neither an e-mail nor a phone. */
+    /** The customer would have neither an e-mail nor a phone. Remedy: Send an e-mail or a phone, and clear only one of the two. */
     public const CUSTOMER_IDENTIFIER_REQUIRED = 'customer_identifier_required';
-    /** `expiresAt` is no RFC 3339 date-time. */
+    /** `expiresAt` is no RFC 3339 date-time. Remedy: Send a date-time with a time zone, such as `2026-12-31T22:59:59Z`. */
     public const PAYMENT_LINK_EXPIRY_INVALID = 'payment_link_expiry_invalid';
-    /** The phone is neither a number in international form nor a valid one of the store's country. */
+    /** The phone is neither a number in international form nor a valid one of the store's country. Remedy: Send the phone in international form, such as `+237670000001`. */
     public const PHONE_INVALID = 'phone_invalid';
-    /** A parameter or a field of the body is invalid; `details.fields` lists every one. */
+    /** A parameter or a field of the body is invalid; `details.fields` lists every one. Remedy: Correct every field that `details.fields` lists. */
     public const VALIDATION_FAILED = 'validation_failed';
-    /** The key is past its expiry date. */
+    /** The key is past its expiry date. Remedy: Create another key in the dashboard. */
     public const API_KEY_EXPIRED = 'api_key_expired';
-    /** The key does not exist. */
+    /** The key does not exist. Remedy: Check that the whole key was copied, and that the URL is the one of your platform. */
     public const API_KEY_INVALID = 'api_key_invalid';
-    /** There is no `Authorization` header, or it is not of the form `Bearer <key>`. */
+    /** There is no `Authorization` header, or it is not of the form `Bearer <key>`. Remedy: Send `Authorization: Bearer` with the key. */
     public const API_KEY_MISSING = 'api_key_missing';
-    /** The key was revoked. */
+    /** The key was revoked. Remedy: Create another key in the dashboard. */
     public const API_KEY_REVOKED = 'api_key_revoked';
-    /** The key lacks the scope that `details.required` names. */
+    /** The key lacks the scope that `details.required` names. Remedy: Create a key with this scope, because the scopes of a key never change. */
     public const INSUFFICIENT_SCOPE = 'insufficient_scope';
-    /** The store is suspended or closed; its keys are refused while it stays so. */
+    /** The store is suspended or closed; its keys are refused while it stays so. Remedy: Ask your platform; try again when the store is active. */
     public const STORE_UNAVAILABLE = 'store_unavailable';
-    /** The store has no customer with this id. */
+    /** The store has no customer with this id. Remedy: Check the id, and that the key belongs to the customer's store. */
     public const CUSTOMER_NOT_FOUND = 'customer_not_found';
-    /** There is nothing at this address. */
+    /** There is nothing at this address. Remedy: Check the path, and that it begins with `/v1`. */
     public const NOT_FOUND = 'not_found';
-    /** The store has no order with this id. */
+    /** The store has no order with this id. Remedy: Check the id, and that the key belongs to the order's store. */
     public const ORDER_NOT_FOUND = 'order_not_found';
-    /** The store has no payment link with this id. */
+    /** The store has no payment link with this id. Remedy: Check the id, and that the key belongs to the payment link's store. */
     public const PAYMENT_LINK_NOT_FOUND = 'payment_link_not_found';
-    /** The store has no product with this id. */
+    /** The store has no product with this id. Remedy: Check the id, and that the key belongs to the product's store. */
     public const PRODUCT_NOT_FOUND = 'product_not_found';
-    /** The address does not answer this method; the header `Allow` names those that it answers. */
+    /** The address does not answer this method; the header `Allow` names those that it answers. Remedy: Use a method that `Allow` names. */
     public const METHOD_NOT_ALLOWED = 'method_not_allowed';
-    /** Another customer of the store already has that e-mail or phone. */
+    /** Another customer of the store already has that e-mail or phone. Remedy: Look for that customer with `q`, and change that one instead. */
     public const CUSTOMER_CONFLICT = 'customer_conflict';
-    /** The body is larger than 1 MiB. */
+    /** The body is larger than 1 MiB. Remedy: Send a smaller body. */
     public const PAYLOAD_TOO_LARGE = 'payload_too_large';
-    /** The body is not sent as `application/json` in UTF-8. */
+    /** The body is not sent as `application/json` in UTF-8. Remedy: Send the header `Content-Type: application/json`. */
     public const UNSUPPORTED_MEDIA_TYPE = 'unsupported_media_type';
-    /** Payment links cannot be created just now. */
+    /** Payment links cannot be created just now. Remedy: Ask your platform, which has switched payment links off. */
     public const FEATURE_DISABLED = 'feature_disabled';
-    /** `expiresAt` is not in the future. */
+    /** `expiresAt` is not in the future. Remedy: Send a later time, or null for a link that does not expire. */
     public const PAYMENT_LINK_EXPIRY_PAST = 'payment_link_expiry_past';
-    /** FIXED needs `amount` and no `minAmount`; OPEN needs `minAmount` and no `amount`. */
+    /** FIXED needs `amount` and no `minAmount`; OPEN needs `minAmount` and no `amount`. Remedy: Send only the amount that the pricing needs. */
     public const PAYMENT_LINK_INVALID_PRICING = 'payment_link_invalid_pricing';
-    /** The product cannot be published; `details.missing` lists what it lacks. */
+    /** The product cannot be published; `details.missing` lists what it lacks. Remedy: Complete what is missing, then publish. */
     public const PRODUCT_INCOMPLETE = 'product_incomplete';
-    /** Products of this type cannot be published in this store just now. */
+    /** Products of this type cannot be published in this store just now. Remedy: Ask your platform, which has switched this type off. */
     public const PRODUCT_TYPE_UNAVAILABLE = 'product_type_unavailable';
-    /** Too many requests in this minute; wait as long as `Retry-After` says. */
+    /** Too many requests in this minute; wait as long as `Retry-After` says. Remedy: Send fewer requests: `X-RateLimit-Remaining` says how many are left. */
     public const RATE_LIMITED = 'rate_limited';
-    /** The service failed; try again later, with a growing delay. */
+    /** The service failed; try again later, with a growing delay. Remedy: Send the `requestId` to your platform if it lasts. A change may have happened. */
     public const INTERNAL_ERROR = 'internal_error';
-    /** The service cannot answer just now; try again later, with a growing delay. */
+    /** The service cannot answer just now; try again later, with a growing delay. Remedy: Wait `Retry-After` seconds at first. A change may have happened. */
     public const UNAVAILABLE = 'unavailable';
 }

@@ -42,7 +42,7 @@ var refusalsToOwners = map[apierr.Code]string{
 }
 
 func refusalOf(code string) string {
-	return cmp.Or(refusalsToOwners[apierr.Code(code)], apierr.Meanings[apierr.Code(code)])
+	return cmp.Or(refusalsToOwners[apierr.Code(code)], apierr.Meanings[apierr.Code(code)].Text)
 }
 
 // refusedLabels has the label of the list of names that a code comes with.

@@ -90,7 +90,7 @@ var catalogue = sync.OnceValues(func() ([]eventType, error) {
 			return nil, fmt.Errorf("the API's document has no example of %s", name)
 		}
 		all = append(all, eventType{
-			Type: name, Meaning: webhook.Post.Description, Payload: indented(example), Reference: "/docs#" + webhook.Post.OperationID,
+			Type: name, Meaning: webhook.Post.Description, Payload: indented(example), Reference: "/docs/operations/" + webhook.Post.OperationID,
 		})
 	}
 	return all, nil

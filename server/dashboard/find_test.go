@@ -155,6 +155,6 @@ func TestTheCatalogueShowsEveryType(t *testing.T) {
 		require.Contains(t, a.text, `<h2 id="`+name+`"`)
 		require.Contains(t, a.text, `&#34;type&#34;: &#34;`+name+`&#34;`, "an example")
 	}
-	require.Contains(t, a.text, `/docs#paymentLinkPaidEvent"`)
+	require.Contains(t, a.text, `/docs/operations/paymentLinkPaidEvent"`)
 	require.NotContains(t, a.text, "two.example.com")
 }

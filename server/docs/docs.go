@@ -1,15 +1,13 @@
-// Package docs serves the reference of the public API: one page that works without JavaScript; the same content as Markdown
-// files for programs, listed in llms.txt; and the OpenAPI document, from which page and Markdown are made. Nobody needs a key to
-// read them.
+// Package docs serves the pages about Storefront as a site, which works without JavaScript. Each page is a Markdown file of the
+// repository, and is also served as Markdown for programs; llms.txt lists the pages. Nobody needs a key to read them.
 //
-//	cmd/openapi/guide.md ─────────┐
-//	protos ─► gen/openapi ────────┴─► render.mjs ─► gen/docs ─► here
-//	samples.md, page.css, page.js ┘
+//	cmd/openapi/guide, client, proto, cmd/storefront ──────────────────────┐
+//	protos ─► gen/openapi ─► reference.mjs with samples.md ─► gen/docs ────┴─► goldmark ─► page.html
 //
 // The files contain the address of the service, so that a sample runs as a reader copies it.
 //
-// The package answers only GET and HEAD. The Content-Security-Policy of the page lets it load and send nothing, and run only the
-// script whose hash it names. The page has no form to try a call, because then readers would put keys into a browser; they can
+// The package answers only GET and HEAD. The Content-Security-Policy of a page lets it load only the index of the search, and run only
+// the script whose hash it names. The pages have no form to try a call, because then readers would put keys into a browser; they can
 // run the samples in a shell.
 package docs
 
@@ -18,7 +16,6 @@ import (
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
-	"io/fs"
 	"net"
 	"net/http"
 	"net/netip"
@@ -27,41 +24,51 @@ import (
 	"sync"
 	"time"
 
-	"go.storefront.example/gen/docs"
 	"go.storefront.example/gen/openapi"
 )
 
 //go:generate echo "server/docs: write the pages of the reference to gen/docs"
-//go:generate node render.mjs ../../gen/openapi/storefront.json samples.md ../../gen/docs
+//go:generate node reference.mjs ../../gen/openapi/storefront.json samples.md ../../gen/docs
 
-// Path is the path of the page. The paths of the other files begin with it.
+// Path is the path of the first page. The paths of the other files begin with it.
 const Path = "/docs"
 
-// DocumentPath is the path of the OpenAPI document.
-const DocumentPath = Path + "/openapi.json"
+// DocumentPath is the path of the OpenAPI document, and documentFile its file in the repository.
+const (
+	DocumentPath = Path + "/openapi.json"
+	documentFile = "gen/openapi/storefront.json"
+)
 
-// closedPolicy is the Content-Security-Policy of all files but the page.
+// Address stands in the files for the address of the service.
+const Address = "https://storefront.example"
+
+// closedPolicy is the Content-Security-Policy of all files but the pages.
 const closedPolicy = "default-src 'none'; frame-ancestors 'none'"
 
-// New returns the handler of the reference: for Path and all paths below. address returns the service's address, without a
-// path, for a request. If it returns "", the files show the address of the examples. Goroutines may share the handler.
-func New(address func(*http.Request) string) http.Handler {
-	mux := http.NewServeMux()
-	mux.Handle("GET "+Path, newFile("text/html; charset=utf-8", docs.Policy, docs.Page, address))
-	mux.Handle("GET "+DocumentPath, newFile("application/json", closedPolicy, openapi.Document, address))
-	// The error is always nil, because the files are embedded.
-	_ = fs.WalkDir(docs.Markdown, ".", func(name string, entry fs.DirEntry, _ error) error {
-		if !entry.IsDir() {
-			text, _ := docs.Markdown.ReadFile(name)
-			mediaType := "text/markdown; charset=utf-8"
-			if strings.HasSuffix(name, ".txt") {
-				mediaType = "text/plain; charset=utf-8"
-			}
-			mux.Handle("GET "+Path+"/"+name, newFile(mediaType, closedPolicy, string(text), address))
+// New returns the handler of the site for some readers: for Path and all paths below. address returns the service's address, without
+// a path, for a request. If it returns "", the files show the address of the examples. Goroutines may share the handler.
+func New(readers Readers, address func(*http.Request) string) http.Handler {
+	// Most processes never need the site.
+	files := sync.OnceValue(func() map[string]*file {
+		all := map[string]*file{DocumentPath: newFile(content{"application/json", closedPolicy, openapi.Document}, address)}
+		for name, one := range sites[readers]().files() {
+			all[name] = newFile(one, address)
 		}
-		return nil
+		return all
 	})
-	mux.Handle("GET "+Path+"/{$}", http.RedirectHandler(Path, http.StatusMovedPermanently))
+	serve := func(w http.ResponseWriter, r *http.Request) {
+		if found := files()[r.URL.Path]; found != nil {
+			found.ServeHTTP(w, r)
+			return
+		}
+		http.NotFound(w, r)
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET "+Path, serve)
+	mux.HandleFunc("GET "+Path+"/{name...}", serve)
+	for _, other := range []string{"/{$}", "/" + front} {
+		mux.Handle("GET "+Path+other, http.RedirectHandler(Path, http.StatusMovedPermanently))
+	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		protect(w.Header())
 		mux.ServeHTTP(w, r)
@@ -117,9 +124,9 @@ const (
 
 // file is a file of the reference, which is served plain or compressed.
 type file struct {
-	mediaType, policy string
-	address           func(*http.Request) string
-	example           *version
+	content
+	address func(*http.Request) string
+	example *version
 
 	mu       sync.Mutex
 	versions map[string]*version // by the address of the service
@@ -133,8 +140,8 @@ type version struct {
 	gzipped func() []byte
 }
 
-func newFile(mediaType, policy, text string, address func(*http.Request) string) *file {
-	return &file{mediaType: mediaType, policy: policy, address: address, example: newVersion(text), versions: map[string]*version{}}
+func newFile(c content, address func(*http.Request) string) *file {
+	return &file{content: c, address: address, example: newVersion(c.text), versions: map[string]*version{}}
 }
 
 func newVersion(text string) *version {
@@ -151,7 +158,7 @@ func newVersion(text string) *version {
 
 // version returns the file in which address, an address of the service, is filled in. "" means the address of the examples.
 func (f *file) version(address string) *version {
-	if address == "" {
+	if address == "" || !strings.Contains(f.text, Address) {
 		return f.example
 	}
 	f.mu.Lock()
@@ -165,7 +172,7 @@ func (f *file) version(address string) *version {
 		}
 		clear(f.versions)
 	}
-	v := newVersion(strings.ReplaceAll(f.example.plain, docs.Address, address))
+	v := newVersion(strings.ReplaceAll(f.text, Address, address))
 	f.versions[address], f.newest = v, time.Now()
 	return v
 }

@@ -5,11 +5,14 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"html"
 	"io"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -17,10 +20,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	page "go.storefront.example/gen/docs"
+	storefront "go.storefront.example"
 	"go.storefront.example/gen/openapi"
+	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/docs"
 )
+
+// site is the handler of all pages, which shows the address of the examples.
+var site = docs.New(docs.Everybody, func(*http.Request) string { return "" })
 
 // ask sends a request. headers are pairs of a name and a value.
 func ask(method, path string, headers ...string) *http.Response {
@@ -29,7 +36,7 @@ func ask(method, path string, headers ...string) *http.Response {
 		r.Header.Add(headers[i], headers[i+1])
 	}
 	w := httptest.NewRecorder()
-	docs.New(func(*http.Request) string { return "" }).ServeHTTP(w, r)
+	site.ServeHTTP(w, r)
 	return w.Result()
 }
 
@@ -40,30 +47,34 @@ func text(t *testing.T, from io.Reader) string {
 	return string(all)
 }
 
-func TestThePageAndTheDocumentAreServedToAnybody(t *testing.T) {
+// get returns the text of a file.
+func get(t *testing.T, path string) string {
+	t.Helper()
+	answer := ask(http.MethodGet, path)
+	require.Equal(t, http.StatusOK, answer.StatusCode, path)
+	return text(t, answer.Body)
+}
+
+func TestFilesAreServedToAnybody(t *testing.T) {
 	t.Parallel()
-	const markdown = "text/markdown; charset=utf-8"
-	for path, want := range map[string]struct{ kind, body string }{
-		docs.Path:                                   {"text/html; charset=utf-8", page.Page},
-		docs.DocumentPath:                           {"application/json", openapi.Document},
-		docs.Path + "/llms.txt":                     {"text/plain; charset=utf-8", embedded(t, "llms.txt")},
-		docs.Path + "/guide.md":                     {markdown, embedded(t, "guide.md")},
-		docs.Path + "/operations/updateProduct.md":  {markdown, embedded(t, "operations/updateProduct.md")},
-		docs.Path + "/operations/orderPaidEvent.md": {markdown, embedded(t, "operations/orderPaidEvent.md")},
+	const page, markdown = "text/html; charset=utf-8", "text/markdown; charset=utf-8"
+	for path, want := range map[string]string{
+		docs.Path: page, docs.Path + "/guide/errors": page, docs.Path + "/manual/install": page, docs.Path + "/operations/updateProduct": page,
+		docs.DocumentPath: "application/json", docs.Path + "/search.json": "application/json", docs.Path + "/llms.txt": "text/plain; charset=utf-8",
+		docs.Path + "/guide.md": markdown, docs.Path + "/operations/updateProduct.md": markdown, docs.Path + "/operations/orderPaidEvent.md": markdown,
 	} {
 		plain := ask(http.MethodGet, path)
 		require.Equal(t, http.StatusOK, plain.StatusCode, path)
-		require.Equal(t, want.kind, plain.Header.Get("Content-Type"), path)
-		require.True(t, want.body == text(t, plain.Body), path) // require.Equal would print both long texts
-		require.Less(t, len(want.body), 1<<20, path)
+		require.Equal(t, want, plain.Header.Get("Content-Type"), path)
+		body := text(t, plain.Body)
+		require.Less(t, len(body), 1<<20, path)
 		require.Empty(t, plain.Header.Get("Content-Encoding"), path)
 
 		packed := ask(http.MethodGet, path, "Accept-Encoding", "br, gzip;q=0.8")
 		require.Equal(t, "gzip", packed.Header.Get("Content-Encoding"), path)
-		require.Less(t, packed.ContentLength*2, int64(len(want.body)), "%s: it is worth it", path)
 		unpacked, err := gzip.NewReader(packed.Body)
 		require.NoError(t, err)
-		require.True(t, want.body == text(t, unpacked), path)
+		require.True(t, body == text(t, unpacked), path) // require.Equal would print both long texts
 
 		require.NotEqual(t, plain.Header.Get("ETag"), packed.Header.Get("ETag"), "%s: they are two representations", path)
 		for _, answer := range []*http.Response{plain, packed} {
@@ -77,7 +88,7 @@ func TestThePageAndTheDocumentAreServedToAnybody(t *testing.T) {
 
 		head := ask(http.MethodHead, path)
 		require.Equal(t, http.StatusOK, head.StatusCode, path)
-		require.Equal(t, int64(len(want.body)), head.ContentLength, path)
+		require.Equal(t, int64(len(body)), head.ContentLength, path)
 		require.Empty(t, text(t, head.Body), path)
 	}
 }
@@ -91,6 +102,7 @@ func TestWhatIsNotThereIsRefusedUnderTheSameProtection(t *testing.T) {
 	}{
 		{http.MethodGet, docs.Path, http.StatusOK, "the page"},
 		{http.MethodGet, docs.Path + "/", http.StatusMovedPermanently, "the page has one address"},
+		{http.MethodGet, docs.Path + "/guide", http.StatusMovedPermanently, "the first page has one address"},
 		{http.MethodGet, docs.Path + "/openapi.yaml", http.StatusNotFound, "there is one form of the document"},
 		{http.MethodGet, docs.Path + "/operations/", http.StatusNotFound, "llms.txt is the list"},
 		{http.MethodGet, docs.Path + "/operations/../guide.md", http.StatusTemporaryRedirect, "a path is what it is"},
@@ -120,121 +132,240 @@ func TestCoversWhatIsItsOwn(t *testing.T) {
 	}
 }
 
-// embedded returns the text of a Markdown file.
-func embedded(t *testing.T, name string) string {
-	t.Helper()
-	text, err := page.Markdown.ReadFile(name)
-	require.NoError(t, err)
-	return string(text)
+// The site for callers has no page that is for operators or contributors, and no link to one.
+func TestCallersSeeOnlyTheirPages(t *testing.T) {
+	t.Parallel()
+	public := docs.New(docs.Callers, func(*http.Request) string { return "" })
+	status := func(path string) (int, string) {
+		w := httptest.NewRecorder()
+		public.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+		return w.Code, w.Body.String()
+	}
+	own := map[string]bool{}
+	for _, p := range docs.Pages(docs.Callers) {
+		own[p.Name] = true
+	}
+	for _, name := range []string{"guide", "guide/verify", "clients", "php", "contract", "codes", "reference", "operations/getStore", "objects/Order"} {
+		require.True(t, own[name], name)
+	}
+	others := 0
+	for _, p := range docs.Pages(docs.Everybody) {
+		code, shown := status(p.Path())
+		if own[p.Name] {
+			require.Equal(t, http.StatusOK, code, p.Name)
+			require.NotContains(t, shown, "Run it", p.Name)
+			continue
+		}
+		others++
+		require.Equal(t, http.StatusNotFound, code, p.Name)
+		code, _ = status(docs.Path + "/" + p.Name + ".md")
+		require.Equal(t, http.StatusNotFound, code, p.Name)
+	}
+	require.Greater(t, others, 12)
+	_, index := status(docs.Path + "/llms.txt")
+	_, found := status(docs.Path + "/search.json")
+	require.NotContains(t, index+found, "manual/")
 }
 
-var markdownLink = regexp.MustCompile(`\]\(([^)\s]*)\)`)
-
-// A program that begins at llms.txt finds every operation and event in Markdown files. The page links to llms.txt.
-func TestTheMarkdownIsAllThereAndItsLinksHold(t *testing.T) {
+// Every Markdown file that the program contains is a page: a file that is not in the navigation is not read.
+func TestEveryFileIsAPage(t *testing.T) {
 	t.Parallel()
-	alternates := regexp.MustCompile(`<link rel="alternate" [^>]*href="([^"]+)"`).FindAllStringSubmatch(page.Page, -1)
-	require.Len(t, alternates, 2)
-	for _, one := range alternates {
-		require.Equal(t, http.StatusOK, ask(http.MethodGet, "/"+one[1]).StatusCode, one[1]) // the link is relative to /docs
+	var files int
+	require.NoError(t, fs.WalkDir(storefront.Pages, ".", func(name string, entry fs.DirEntry, err error) error {
+		if strings.HasSuffix(name, ".md") {
+			files++
+		}
+		return err
+	}))
+	names := map[string]bool{}
+	for _, p := range docs.Pages(docs.Everybody) {
+		require.False(t, names[p.Name], p.Name)
+		names[p.Name] = true
 	}
-	listed := embedded(t, "llms.txt")
-	for _, id := range regexp.MustCompile(`"operationId": ?"(\w+)"`).FindAllStringSubmatch(openapi.Document, -1) {
-		require.Contains(t, listed, "(operations/"+id[1]+".md)")
-	}
-	headings := map[string]bool{}
-	for _, h := range regexp.MustCompile(`(?m)^##+ (.+)$`).FindAllStringSubmatch(embedded(t, "guide.md"), -1) {
-		headings[strings.Trim(regexp.MustCompile(`[^a-z0-9]+`).ReplaceAllString(strings.ToLower(h[1]), "-"), "-")] = true
+	require.Len(t, names, files, "the first page of each part links to all pages of it: %v", names)
+}
+
+var (
+	hrefs       = regexp.MustCompile(` href="(/docs[^"#]*)?(?:#([^"]+))?"`)
+	idsOfPlaces = regexp.MustCompile(` id="([^"]+)"`)
+)
+
+// Headings go down one level at a time, ids are unique, and links lead to existing places.
+func TestPagesAreInOrderAndTheirLinksHold(t *testing.T) {
+	t.Parallel()
+	ids := map[string]map[string]bool{}
+	for _, p := range docs.Pages(docs.Everybody) {
+		level := 0
+		for _, h := range regexp.MustCompile(`<h([1-6])[ >]`).FindAllStringSubmatch(get(t, p.Path()), -1) {
+			next := int(h[1][0] - '0')
+			require.LessOrEqual(t, next, level+1, p.Name)
+			level = next
+		}
+		ids[p.Path()] = map[string]bool{"": true}
+		for _, id := range idsOfPlaces.FindAllStringSubmatch(get(t, p.Path()), -1) {
+			require.False(t, ids[p.Path()][id[1]], "%s: %s", p.Name, id[1])
+			ids[p.Path()][id[1]] = true
+		}
 	}
 	links := 0
-	require.NoError(t, fs.WalkDir(page.Markdown, ".", func(name string, entry fs.DirEntry, _ error) error {
-		if entry.IsDir() {
-			return nil
-		}
-		text := embedded(t, name)
-		require.Less(t, len(text), 64<<10, "%s: a program reads it whole", name)
-		require.Equal(t, 0, strings.Count(text, "\n```")%2, name)
-		prose := regexp.MustCompile("(?s)\n```.*?\n```").ReplaceAllString(text, "")
-		require.Empty(t, regexp.MustCompile(`undefined|\[object|&(quot|lt|gt|amp);`).FindString(prose), name)
-		for _, link := range markdownLink.FindAllStringSubmatch(prose, -1) {
-			links++
-			to, part, _ := strings.Cut(link[1], "#")
-			require.True(t, part == "" || headings[part], "%s: %s", name, link[1])
-			if to != "" {
-				require.Equal(t, http.StatusOK, ask(http.MethodGet, path.Join(docs.Path, path.Dir(name), to)).StatusCode, "%s: %s", name, to)
+	for from := range ids {
+		shown := get(t, from)
+		require.NotRegexp(t, `<a href="[^/#hm]`, shown, "%s: a link is relative", from)
+		for _, to := range hrefs.FindAllStringSubmatch(shown, -1) {
+			target := to[1]
+			if target == "" {
+				target = from
 			}
+			if ids[target] == nil {
+				require.Equal(t, http.StatusOK, ask(http.MethodGet, target).StatusCode, "%s: %s", from, target)
+				require.Empty(t, to[2], "%s: %s", from, to[0])
+				continue
+			}
+			links++
+			require.True(t, ids[target][to[2]], "%s: %s", from, to[0])
+		}
+	}
+	require.Greater(t, links, 1000)
+}
+
+// notInAnchor matches the characters of a heading that its fragment leaves out on a forge.
+var notInAnchor = regexp.MustCompile(`[^a-z0-9_ -]`)
+
+// Every link of a Markdown file leads to a file of the repository, and to a heading of it.
+func TestLinksHoldInTheRepository(t *testing.T) {
+	t.Parallel()
+	anchors := func(text string) map[string]bool {
+		all := map[string]bool{"": true}
+		for _, m := range regexp.MustCompile(`(?m)^#+ (.+)$`).FindAllStringSubmatch(text, -1) {
+			all[strings.ReplaceAll(notInAnchor.ReplaceAllString(strings.ToLower(m[1]), ""), " ", "-")] = true
+		}
+		for _, m := range idsOfPlaces.FindAllStringSubmatch(text, -1) {
+			all[m[1]] = true
+		}
+		return all
+	}
+	links := 0
+	top := filepath.Join("..", "..")
+	require.NoError(t, filepath.WalkDir(top, func(file string, entry fs.DirEntry, err error) error {
+		if entry.IsDir() && (entry.Name() == "node_modules" || entry.Name() == ".git") {
+			return filepath.SkipDir
+		}
+		if err != nil || entry.IsDir() || filepath.Ext(file) != ".md" {
+			return err
+		}
+		content, err := os.ReadFile(file)
+		require.NoError(t, err)
+		own := strings.ReplaceAll(string(content), "\r\n", "\n")
+		for _, m := range regexp.MustCompile(`\]\(([^)#: ]*)(?:#([^) ]*))?\)`).FindAllStringSubmatch(
+			regexp.MustCompile("(?ms)^ *```.*?^ *```$").ReplaceAllString(own, ""), -1) {
+			links++
+			target := own
+			if m[1] != "" {
+				at := filepath.Join(filepath.Dir(file), filepath.FromSlash(m[1]))
+				info, err := os.Stat(at)
+				require.NoError(t, err, "%s: %s", file, m[0])
+				if m[2] == "" || info.IsDir() {
+					continue
+				}
+				other, err := os.ReadFile(at)
+				require.NoError(t, err)
+				target = string(other)
+			}
+			require.True(t, anchors(target)[m[2]], "%s: %s", file, m[0])
 		}
 		return nil
 	}))
-	require.Greater(t, links, 40)
+	require.Greater(t, links, 300)
 }
 
-// A reader without JavaScript, and a search engine, find every operation and every event.
-func TestThePageHoldsTheWholeDocumentBeforeAnyScriptRuns(t *testing.T) {
+// A program that begins at llms.txt finds every page as Markdown, whole and without HTML.
+func TestTheMarkdownIsAllThere(t *testing.T) {
 	t.Parallel()
-	still, _, found := strings.Cut(page.Page, "<script>")
-	require.True(t, found)
-	require.NotContains(t, still, "<pre>", "what is scrolled is reached with the keys")
-	require.Equal(t, strings.Count(still, "<table>"),
-		len(regexp.MustCompile(`<div class="scrolled" tabindex="0" role="group" aria-label="[^"]+"><table>`).FindAllString(still, -1)))
-	holds := func(text string) {
-		t.Helper()
-		require.True(t, strings.Contains(still, text), "the page does not hold %q", text) // Contains would print the page
+	listed := get(t, docs.Path+"/llms.txt")
+	for _, p := range docs.Pages(docs.Everybody) {
+		address := docs.Path + "/" + p.Name + ".md"
+		require.Contains(t, listed, "("+address+")")
+		require.Contains(t, get(t, p.Path()), `type="text/markdown" title="This page" href="`+address+`"`)
+		shown := get(t, address)
+		require.Less(t, len(shown), 64<<10, "%s: a program reads it whole", p.Name)
+		prose := regexp.MustCompile("(?ms)^```.*?^```$").ReplaceAllString(shown, "")
+		require.Empty(t, regexp.MustCompile(`undefined|\[object|&(quot|lt|gt|amp);`).FindString(prose), p.Name)
+		for _, to := range regexp.MustCompile(`\]\(([^)\s#:]+)(?:#[^)\s]*)?\)`).FindAllStringSubmatch(prose, -1) {
+			require.Equal(t, http.StatusOK, ask(http.MethodGet, path.Clean(to[1])).StatusCode, "%s: %s", p.Name, to[0])
+		}
 	}
-	type operations map[string]struct {
-		OperationID string `json:"operationId"`
-		Summary     string
-	}
+}
+
+// A reader without JavaScript, and a search engine, find every operation and every event at an address with its title.
+func TestEachOperationAndEventHasAPage(t *testing.T) {
+	t.Parallel()
 	var document struct {
-		Info            struct{ Description string }
-		Paths, Webhooks map[string]json.RawMessage
+		Paths, Webhooks map[string]map[string]json.RawMessage
 	}
 	require.NoError(t, json.Unmarshal([]byte(openapi.Document), &document))
 	seen := 0
-	for _, all := range []map[string]json.RawMessage{document.Paths, document.Webhooks} {
+	for _, all := range []map[string]map[string]json.RawMessage{document.Paths, document.Webhooks} {
 		for _, item := range all {
-			var fields map[string]json.RawMessage
-			require.NoError(t, json.Unmarshal(item, &fields))
-			for method, text := range fields {
-				if method == "parameters" || method == "summary" || method == "description" {
+			for method, content := range item {
+				if method == "parameters" {
 					continue
 				}
-				one := operations{method: {}}
-				require.NoError(t, json.Unmarshal([]byte(`{"`+method+`":`+string(text)+`}`), &one))
-				holds(` id="` + one[method].OperationID + `"`)
-				holds(">" + one[method].Summary)
+				var one struct {
+					OperationID, Summary string
+					Parameters           []struct{ Name string }
+				}
+				require.NoError(t, json.Unmarshal(content, &one))
+				shown := get(t, docs.Path+"/operations/"+one.OperationID)
+				require.Contains(t, shown, "<title>"+one.Summary+" · Storefront</title>")
+				require.Contains(t, shown, ">"+one.Summary+"</h1>")
+				for _, p := range one.Parameters {
+					if p.Name != "" && !strings.Contains(one.OperationID, "Event") {
+						require.Contains(t, shown, `<li class="field" id="`+p.Name+`"><code>`+p.Name+"</code>", one.OperationID)
+					}
+				}
 				seen++
 			}
 		}
 	}
 	require.Greater(t, seen, 20)
-	for _, heading := range regexp.MustCompile(`(?m)^##? (.+)$`).FindAllStringSubmatch(document.Info.Description, -1) {
-		holds(heading[1] + "</h")
+}
+
+// Each error code has a place that says what it means and what to do.
+func TestEachCodeHasAPlace(t *testing.T) {
+	t.Parallel()
+	shown := html.UnescapeString(regexp.MustCompile(`</?(code|strong|p)>`).ReplaceAllString(get(t, docs.Path+"/codes"), ""))
+	for code, meaning := range apierr.Meanings {
+		_, part, found := strings.Cut(shown, `<h2 id="`+string(code)+`">`)
+		require.True(t, found, code)
+		part, _, _ = strings.Cut(part, "<h2")
+		plain := strings.NewReplacer("`", "")
+		require.Contains(t, part, strconv.Itoa(apierr.New(code, "").Status())+": "+plain.Replace(meaning.Text)+"\n", code)
+		require.Contains(t, part, "What to do: "+plain.Replace(meaning.Remedy)+"\n", code)
+		require.Contains(t, part, "Returned by ", code)
 	}
 }
 
 // A sample copied from a server's page calls that server.
-func TestThePageAndTheDocumentNameTheServersAddress(t *testing.T) {
+func TestFilesNameTheServersAddress(t *testing.T) {
 	t.Parallel()
-	pages := docs.New(docs.RequestAddress)
+	pages := docs.New(docs.Everybody, docs.RequestAddress)
 	for host, want := range map[string]string{
 		"127.0.0.1:8080": "http://127.0.0.1:8080", "localhost:8080": "http://localhost:8080", "[::1]:8080": "http://[::1]:8080",
 		"[::1]":            "http://[::1]",
 		"api.shop.example": "https://api.shop.example", "api.shop.example:8443": "https://api.shop.example:8443",
 		"10.0.0.1:8080":          "https://10.0.0.1:8080",
-		"localhost.evil.example": "https://localhost.evil.example", `evil"><script>`: page.Address,
-		strings.Repeat("a", 300): page.Address, "a b": page.Address, "": page.Address,
+		"localhost.evil.example": "https://localhost.evil.example", `evil"><script>`: docs.Address,
+		strings.Repeat("a", 300): docs.Address, "a b": docs.Address, "": docs.Address,
 	} {
-		for path, before := range map[string]string{
-			docs.Path: page.Page, docs.DocumentPath: openapi.Document, docs.Path + "/llms.txt": embedded(t, "llms.txt"),
-		} {
+		for _, path := range []string{docs.Path, docs.DocumentPath, docs.Path + "/llms.txt", docs.Path + "/operations/getStore", docs.Path + "/operations/getStore.md"} {
+			before := get(t, path)
 			for range 2 {
 				r := httptest.NewRequest(http.MethodGet, path, nil)
 				r.Host = host
 				w := httptest.NewRecorder()
 				pages.ServeHTTP(w, r)
 				// Compare with True, because Equal would print both long texts.
-				require.True(t, w.Body.String() == strings.ReplaceAll(before, page.Address, want), "%s %s", host, path)
+				require.True(t, w.Body.String() == strings.ReplaceAll(before, docs.Address, want), "%s %s", host, path)
 				require.True(t, strings.Contains(w.Body.String(), want), path)
 			}
 		}
@@ -244,7 +375,7 @@ func TestThePageAndTheDocumentNameTheServersAddress(t *testing.T) {
 // A client that sends invented hosts does not make the server render and compress the page for each of them.
 func TestInventedHostsGetTheExample(t *testing.T) {
 	t.Parallel()
-	pages, tags := docs.New(docs.RequestAddress), map[string]bool{}
+	pages, tags := docs.New(docs.Everybody, docs.RequestAddress), map[string]bool{}
 	const hosts = 500
 	for i := range hosts {
 		r := httptest.NewRequest(http.MethodHead, docs.Path, nil)
@@ -257,54 +388,63 @@ func TestInventedHostsGetTheExample(t *testing.T) {
 	require.Less(t, len(tags), hosts/2)
 }
 
-func TestThePageIsSmall(t *testing.T) {
+// Blocks in several languages that follow each other are tabs of one group, and each of them has a rule that shows it.
+func TestPagesShowOneLanguageAtATime(t *testing.T) {
 	t.Parallel()
-	require.Less(t, len(page.Page), 1<<20)
-}
-
-// Headings go down one level at a time, ids are unique, and links lead to existing places.
-func TestThePageIsInOrder(t *testing.T) {
-	t.Parallel()
-	level := 0
-	for _, h := range regexp.MustCompile(`<h([1-6])[ >]`).FindAllStringSubmatch(page.Page, -1) {
-		next := int(h[1][0] - '0')
-		require.LessOrEqual(t, next, level+1)
-		level = next
-	}
-	seen := map[string]bool{}
-	for _, id := range regexp.MustCompile(` id="([^"]+)"`).FindAllStringSubmatch(page.Page, -1) {
-		require.False(t, seen[id[1]], id[1])
-		seen[id[1]] = true
-	}
-	for _, to := range regexp.MustCompile(` href="#([^"]+)"`).FindAllStringSubmatch(page.Page, -1) {
-		require.True(t, seen[to[1]], "a link leads to #%s", to[1])
-	}
-}
-
-// Blocks of the guide in several languages that follow each other are tabs of one group.
-func TestTheGuideShowsOneLanguageAtATime(t *testing.T) {
-	t.Parallel()
-	groups := map[string]int{}
-	for _, tab := range regexp.MustCompile(` name="(language-guide-\d+)" value=`).FindAllStringSubmatch(page.Page, -1) {
-		groups[tab[1]]++
-	}
-	require.Equal(t, 5, groups["language-guide-1"], "the quick start in curl, Go, TypeScript, PHP and Python")
-	require.GreaterOrEqual(t, len(groups), 5)
-}
-
-func TestThePageIsWholeInItself(t *testing.T) {
-	t.Parallel()
-	for _, loads := range []string{
-		`(?i)<(script|img|iframe|link|source|object|embed)\b[^>]*\b(src|href|data)=["']?(https?:)?//`,
-		`(\burl\(|@import\s)["']?(https?:)?//`,
+	for path, want := range map[string][]int{
+		docs.Path + "/guide/quick-start": {5}, docs.Path + "/guide/verify": {4, 3}, docs.Path + "/operations/getStore": {5},
 	} {
-		require.Empty(t, regexp.MustCompile(loads).FindString(page.Page), loads)
+		shown := get(t, path)
+		for i, tabs := range want {
+			require.Equal(t, tabs, strings.Count(shown, `name="language-`+strconv.Itoa(i+1)+`" value=`), path)
+		}
+		require.Equal(t, len(want), strings.Count(shown, " checked>"), path)
+		for _, tab := range regexp.MustCompile(` name="language-\d+" value="(\w+)"`).FindAllStringSubmatch(shown, -1) {
+			require.Contains(t, shown, ".samples:has([value="+tab[1]+"]:checked) > [data-language="+tab[1]+"]", path)
+		}
 	}
-	require.NotContains(t, page.Policy, "unsafe-inline")
-	require.NotContains(t, page.Policy, "unsafe-eval")
-	require.NotContains(t, page.Policy, "http")
-	scripts := regexp.MustCompile(`(?s)<script[^>]*>(.*?)</script>`).FindAllStringSubmatch(page.Page, -1)
-	require.Len(t, scripts, 1)
-	sum := sha256.Sum256([]byte(scripts[0][1]))
-	require.Contains(t, page.Policy, "'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'", "the policy is of this page")
+}
+
+func TestPagesAreWholeInThemselves(t *testing.T) {
+	t.Parallel()
+	policy := ask(http.MethodGet, docs.Path).Header.Get("Content-Security-Policy")
+	for _, part := range []string{"unsafe-inline", "unsafe-eval", "http"} {
+		require.NotContains(t, policy, part)
+	}
+	for _, p := range docs.Pages(docs.Everybody) {
+		shown := get(t, p.Path())
+		for _, loads := range []string{
+			`(?i)<(script|img|iframe|link|source|object|embed)\b[^>]*\b(src|href|data)=["']?(https?:)?//`, `(\burl\(|@import\s)["']?(https?:)?//`, `<[^>]+ style=`,
+		} {
+			require.Empty(t, regexp.MustCompile(loads).FindString(shown), "%s: %s", p.Name, loads)
+		}
+		scripts := regexp.MustCompile(`(?s)<script[^>]*>(.*?)</script>`).FindAllStringSubmatch(shown, -1)
+		require.Len(t, scripts, 1)
+		sum := sha256.Sum256([]byte(scripts[0][1]))
+		require.Contains(t, policy, "'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'", "the policy is of this page")
+		still, _, _ := strings.Cut(shown, "<script>")
+		require.NotRegexp(t, `<th[^>]*></th>`, still, p.Name)
+		require.NotContains(t, still, "<pre>", "what is scrolled is reached with the keys")
+		require.Equal(t, strings.Count(still, "<table>"), strings.Count(still, `<div class="scrolled" tabindex="0" role="group" aria-label="Table"><table>`))
+	}
+}
+
+// The search finds pages, headings, fields and error codes by their names.
+func TestTheSearchKnowsEveryPlace(t *testing.T) {
+	t.Parallel()
+	var all []struct{ URL, Name, Where, Words string }
+	require.NoError(t, json.Unmarshal([]byte(get(t, docs.Path+"/search.json")), &all))
+	names := map[string]string{}
+	for _, one := range all {
+		names[one.URL] = one.Name
+	}
+	for url, name := range map[string]string{
+		"/docs": "Storefront API", "/docs/guide/errors": "Errors", "/docs/guide/webhooks#ship-exactly-once": "Ship exactly once",
+		"/docs/operations/updateProduct#compareAtAmount": "compareAtAmount", "/docs/codes#rate_limited": "rate_limited", "/docs/manual/backup": "Back up and restore",
+	} {
+		require.Equal(t, name, names[url], url)
+	}
+	for _, p := range docs.Pages(docs.Everybody) {
+		require.Equal(t, html.UnescapeString(strings.ReplaceAll(p.Title, "`", "")), names[p.Path()])
+	}
 }

@@ -1,8 +1,8 @@
-// What the page does beyond what it does without a script: search, copy buttons, one language for all samples,
-// and the addresses of the page before this one.
+// What a page does beyond what it does without a script: search, copy buttons, one language for all samples,
+// and the addresses of the time when all pages were one.
 (() => {
   "use strict";
-  const live = document.getElementById("live");
+  const live = document.getElementById("site-live");
 
   for (const block of document.querySelectorAll(".code")) {
     const button = Object.assign(document.createElement("button"), { type: "button", className: "copy", textContent: "Copy" });
@@ -36,54 +36,45 @@
     try { localStorage.setItem(kept, target.value); } catch {}
   });
 
-  const moved = () => {
-    const [, place] = location.hash.match(/^#(?:section|tag)\/(?:[^/]+\/)*(.+)$/) ?? [];
-    if (!place) return;
-    const id = document.getElementById(place) ? place : place.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");
-    if (document.getElementById(id)) location.replace("#" + id);
+  // index has what the search finds. The page asks for it when it needs it first.
+  let index;
+  const read = async () => {
+    index ??= fetch("/docs/search.json").then((answer) => answer.json());
+    return (await index).map((one) => ({ ...one, low: one.name.toLowerCase(), words: one.words.toLowerCase() }));
+  };
+
+  // A fragment that the first page lacks is of the page that had everything: updateProduct.title, object-Order, tag/Orders, errors.
+  const moved = async () => {
+    const old = decodeURIComponent(location.hash.slice(1)).replace(/^(section|tag)\/(.*\/)?|^object-|^refusal\./, "");
+    if (location.pathname !== "/docs" || !old || document.getElementById(location.hash.slice(1))) return;
+    const [page, field] = old.split(".");
+    const slug = (text) => text.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");
+    const all = await read();
+    const to = all.find(({ url }) => field && url.endsWith(`/${page}#${field}`)) ?? all.find(({ url }) => field && url.endsWith("#" + field)) ??
+      all.find(({ url }) => url.endsWith("/" + page)) ?? all.find(({ name }) => slug(name) === slug(page)) ?? all.find(({ url }) => url.endsWith("#" + page));
+    if (to) location.replace(to.url);
   };
   moved();
   addEventListener("hashchange", moved);
 
-  const contents = document.querySelector("nav details");
+  const contents = document.querySelector(".contents");
   const narrow = matchMedia("(max-width: 60rem)");
   const fold = () => { contents.open = !narrow.matches; };
   fold();
   narrow.addEventListener("change", fold);
+  document.querySelector("nav [aria-current]")?.scrollIntoView({ block: "nearest" });
   contents.addEventListener("click", ({ target }) => {
     if (target.closest("a") && narrow.matches) contents.open = false;
   });
 
-  // Search: headings, fields, codes and values by their names, then sections by their words.
-  const field = document.getElementById("q");
-  const found = document.getElementById("found");
-  let index;
-  // heading is the last one before an element.
-  const headings = [...document.querySelectorAll("main h2, main h3")];
-  const heading = (element) => headings.findLast((one) => one.compareDocumentPosition(element) & Node.DOCUMENT_POSITION_FOLLOWING)?.textContent ?? "";
-  const wordsOf = (e) => (e.classList.contains("refusal") ? e.closest("tr, li").textContent : "");
-  const read = () => {
-    const all = [];
-    for (const e of document.querySelectorAll("main h2, main h3")) {
-      const at = e.closest("section.operation, section.object");
-      const id = e.id || at?.id || e.parentElement.id;
-      all.push({ id, name: e.textContent, where: at?.querySelector(".route")?.textContent ?? "", words: (at ?? e.parentElement).matches(".guide, .group") ? e.textContent : at.textContent });
-      if (e.closest(".guide")) {
-        let words = "";
-        for (let next = e.nextElementSibling; next && !/^H[23]$/.test(next.tagName); next = next.nextElementSibling) words += " " + next.textContent;
-        all.at(-1).words = words;
-      }
-    }
-    for (const e of document.querySelectorAll("code.field, code.refusal, code.value")) {
-      all.push({ id: e.id || e.closest("[id]").id, name: e.textContent, where: heading(e), words: wordsOf(e) });
-    }
-    return all.map((one) => ({ ...one, low: one.name.toLowerCase(), words: one.words.toLowerCase() }));
-  };
-  const search = () => {
+  // Search: pages, headings and fields by their names, then by their words.
+  const field = document.getElementById("site-q");
+  const found = document.getElementById("site-found");
+  const search = async () => {
+    const all = await read();
     const text = field.value.trim().toLowerCase();
     found.hidden = text.length < 2;
     if (found.hidden) return;
-    index ??= read();
     // Words count in all their forms: retry finds retries and retried.
     const forms = "(?:ying|ies|ied|ing|ed|es|s|y|e)";
     const wanted = text.split(/\s+/).map((word) =>
@@ -91,10 +82,10 @@
     );
     const rank = (one) =>
       one.low === text ? 0 : one.low.startsWith(text) ? 1 : one.low.includes(text) ? 2 : wanted.every((word) => word.test(`${one.low} ${one.words}`)) ? 3 : 9;
-    const hits = index.map((one) => [rank(one), one]).filter(([r]) => r < 9).sort((a, b) => a[0] - b[0]);
+    const hits = all.map((one) => [rank(one), one]).filter(([r]) => r < 9).sort((a, b) => a[0] - b[0]);
     const list = document.createElement("ul");
     for (const [, one] of hits.slice(0, 40)) {
-      const link = Object.assign(document.createElement("a"), { href: "#" + one.id, textContent: one.name });
+      const link = Object.assign(document.createElement("a"), { href: one.url, textContent: one.name });
       const where = Object.assign(document.createElement("span"), { textContent: one.where });
       link.append(" ", where);
       const item = document.createElement("li");

@@ -1,11 +1,14 @@
 // These functions read the samples of operations, and complete them to programs.
 
+// languages are the languages of the samples, in the order in which a page shows them.
+export const languages = ["sh", "ts", "go", "php", "python"];
+
 // samplesOf reads samples.md: under a heading with the operation's name, it has a block of code in each language.
 export const samplesOf = (text) => {
   const all = new Map();
   for (const [, name, rest] of text.matchAll(/^## (\w+)\n([^]*?)(?=^## |$(?![^]))/gm)) {
     const own = Object.fromEntries([...rest.matchAll(/^```(\w+)\n([^]*?)^```$/gm)].map(([, language, block]) => [language, block.trimEnd()]));
-    for (const language of ["sh", "ts", "go", "php", "python"]) {
+    for (const language of languages) {
       if (!own[language]) {
         throw new Error(`the samples of ${name} have none in ${language}`);
       }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"io/fs"
 	"maps"
 	"math"
 	"regexp"
@@ -14,7 +13,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"go.storefront.example/gen/docs"
+	"go.storefront.example/server/docs"
 )
 
 var (
@@ -46,22 +45,15 @@ type section struct {
 
 var heading = regexp.MustCompile(`^##+ (.+)$`)
 
-// sections leaves out llms.txt, which only lists the files.
+// sections returns the sections of all pages for callers.
 var sections = sync.OnceValue(func() (all []*section) {
-	seen := map[string]bool{"": true}
-	// WalkDir returns no error, because the files are embedded.
-	_ = fs.WalkDir(docs.Markdown, ".", func(name string, entry fs.DirEntry, _ error) error {
-		if entry.IsDir() || name == "llms.txt" {
-			return nil
-		}
-		text, _ := docs.Markdown.ReadFile(name)
-		page, rest, _ := strings.Cut(strings.TrimPrefix(string(text), "# "), "\n")
+	for _, p := range docs.Pages(docs.Callers) {
+		name := p.Name + ".md"
+		page, rest, _ := strings.Cut(strings.TrimPrefix(p.Markdown, "# "), "\n")
 		title, code := "", false
 		var lines []string
 		end := func() {
-			body := strings.TrimSpace(strings.Join(lines, "\n"))
-			if !seen[title+body] { // an object's description follows each operation that returns the object
-				seen[title+body] = true
+			if body := strings.TrimSpace(strings.Join(lines, "\n")); body != "" {
 				s := &section{file: name, title: strings.TrimSuffix(page+": "+title, ": "), text: body}
 				s.titleWords, s.allWords = normalize(s.title), normalize(s.title+" "+body)
 				all = append(all, s)
@@ -79,8 +71,7 @@ var sections = sync.OnceValue(func() (all []*section) {
 			lines = append(lines, line)
 		}
 		end()
-		return nil
-	})
+	}
 	return all
 })
 

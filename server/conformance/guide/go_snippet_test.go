@@ -43,7 +43,7 @@ func runGo(t *testing.T, all []block, dev devtest.Server, w *webhook) {
 	}
 	for i, b := range in(all, "go") {
 		if strings.HasPrefix(b.text, "package main\n") {
-			write(map[bool]string{true: "receiver", false: "start"}[b.section == webhooks]+"/main.go", b.text)
+			write(map[bool]string{true: "receiver", false: "start"}[b.section == verifying]+"/main.go", b.text)
 			continue
 		}
 		var named []string

@@ -1,5 +1,6 @@
-// Package guide_test runs every block of shell, Go, TypeScript, Python and PHP in cmd/openapi/guide.md against a development
-// server. Other blocks show data. It also checks that the README's examples for callers are in the guide, letter for letter.
+// Package guide_test runs every block of shell, Go, TypeScript, Python and PHP on the pages that cmd/openapi/guide.md lists,
+// against a development server. Other blocks show data. It also checks that the README's examples for callers are in the guide,
+// letter for letter.
 package guide_test
 
 import (
@@ -41,10 +42,19 @@ func blocks(text string) []block {
 	return found
 }
 
+// readGuide returns the pages of the guide as one text, in the order in which its first page lists them.
 func readGuide(t *testing.T) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(devtest.Root(t), "cmd", "openapi", "guide.md"))
+	top := filepath.Join(devtest.Root(t), "cmd", "openapi")
+	text, err := os.ReadFile(filepath.Join(top, "guide.md"))
 	require.NoError(t, err)
+	pages := regexp.MustCompile(`\]\((guide/\w[\w-]*\.md)\)`).FindAllStringSubmatch(string(text), -1)
+	require.Greater(t, len(pages), 8)
+	for _, page := range pages {
+		more, err := os.ReadFile(filepath.Join(top, filepath.FromSlash(page[1])))
+		require.NoError(t, err)
+		text = append(append(text, '\n'), more...)
+	}
 	return string(text)
 }
 
@@ -94,14 +104,12 @@ func TestWhatTheReadmeShowsToCallersStandsInTheGuide(t *testing.T) {
 	}
 }
 
-// They list every type, and say that two events report the payment of a link.
+// The tables of events in the guide and the README list every type, and say that two events report the payment of a link.
 func TestTheTablesOfEventsAreComplete(t *testing.T) {
 	t.Parallel()
 	readme, err := os.ReadFile(filepath.Join(devtest.Root(t), "README.md"))
 	require.NoError(t, err)
-	clients, err := os.ReadFile(filepath.Join(devtest.Root(t), "client", "README.md"))
-	require.NoError(t, err)
-	for name, text := range map[string]string{"guide": readGuide(t), "README": string(readme), "client/README": string(clients)} {
+	for name, text := range map[string]string{"guide": readGuide(t), "README": string(readme)} {
 		for _, event := range hook.EventTypes() {
 			require.Regexp(t, "(?m)^\\|[^|]*`"+regexp.QuoteMeta(event)+"`[^|]*\\|", text, "%s: %s", name, event)
 		}
@@ -119,7 +127,7 @@ func TestTheReceiversOfTheGuideAreRecipes(t *testing.T) {
 		require.NoError(t, err)
 		_, text, _ := strings.Cut(string(recipe), comment)
 		language := map[bool]string{true: "go", false: "python"}[strings.HasSuffix(file, ".go")]
-		require.Contains(t, guide(t), block{webhooks, language, text}, file)
+		require.Contains(t, guide(t), block{verifying, language, text}, file)
 	}
 }
 

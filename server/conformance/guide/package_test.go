@@ -81,8 +81,8 @@ func runPackage(t *testing.T, all []block, dev devtest.Server, w *webhook, langu
 		// The first comment of the PHP receiver is the command that runs it.
 		command := regexp.MustCompile(`(?m)^// (php -S .*) webhooks\.php$`).FindStringSubmatch(readGuide(t))
 		require.NotNil(t, command)
-		runReceiver(t, dev, w, folder, "sh", "-c", "exec "+command[1]+" part_receiving.php")
+		runReceiver(t, dev, w, folder, "sh", "-c", "exec "+command[1]+" part_verify.php")
 		return
 	}
-	runReceiver(t, dev, w, folder, run[0], append(run[1:], "part_receiving.py")...)
+	runReceiver(t, dev, w, folder, run[0], append(run[1:], "part_verify.py")...)
 }

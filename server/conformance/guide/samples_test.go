@@ -20,19 +20,21 @@ import (
 type sample struct{ operation, text string }
 
 var (
-	shownSample = regexp.MustCompile(
-		`(?s)<div data-language="(\w+)" data-sample="(\w+)"><div class="code"><pre[^>]*><code>(.*?)</code>`)
-	markup = regexp.MustCompile(`<[^>]+>`)
+	shownSample = regexp.MustCompile(`(?s)<div class="code" data-language="(\w+)"><pre[^>]*><code>(.*?)</code>`)
+	markup      = regexp.MustCompile(`<[^>]+>`)
 )
 
-// samples are as a reader copies them from the reference page.
+// samples are as a reader copies them from the pages of the operations.
 func samples(t *testing.T, dev devtest.Server, language string) []sample {
 	t.Helper()
-	page := fetch(t, dev, "/docs")
 	var found []sample
-	for _, m := range shownSample.FindAllStringSubmatch(page, -1) {
-		if m[1] == language {
-			found = append(found, sample{m[2], html.UnescapeString(markup.ReplaceAllString(m[3], ""))})
+	var shown []string
+	for _, page := range regexp.MustCompile(`\(/docs/operations/(\w+)\.md\)`).FindAllStringSubmatch(fetch(t, dev, "/docs/llms.txt"), -1) {
+		for _, m := range shownSample.FindAllStringSubmatch(fetch(t, dev, "/docs/operations/"+page[1]), -1) {
+			if m[1] == language {
+				shown = append(shown, page[1])
+				found = append(found, sample{page[1], html.UnescapeString(markup.ReplaceAllString(m[2], ""))})
+			}
 		}
 	}
 	var document struct {
@@ -41,17 +43,16 @@ func samples(t *testing.T, dev devtest.Server, language string) []sample {
 		}
 	}
 	require.NoError(t, json.Unmarshal([]byte(fetch(t, dev, "/docs/openapi.json")), &document))
-	var operations, shown []string
+	var operations []string
 	for _, item := range document.Paths {
 		for _, operation := range item {
 			operations = append(operations, operation.OperationID)
 		}
 	}
+	require.ElementsMatch(t, operations, shown)
 	for _, s := range found {
-		shown = append(shown, s.operation)
 		require.Contains(t, s.text, dev.URL, "it calls the server that shows it")
 	}
-	require.ElementsMatch(t, operations, shown)
 	return found
 }
 

@@ -15,7 +15,7 @@ import (
 	"go.storefront.example/server/conformance/devtest"
 )
 
-const webhooks = "Receiving webhooks"
+const verifying = "Verify deliveries"
 
 // prelude makes a script stop at the first error or refused request.
 const prelude = "set -eu\ncurl() { command curl -sS --fail-with-body \"$@\"; }\n"
@@ -25,7 +25,7 @@ func runShell(t *testing.T, all []block, dev devtest.Server) {
 	var script strings.Builder
 	script.WriteString(prelude)
 	for _, b := range in(all, "sh") {
-		if b.section != webhooks {
+		if b.section != verifying {
 			script.WriteString("echo '== " + b.section + "'\n" + b.text)
 		}
 	}
@@ -64,7 +64,7 @@ func verifyInShell(t *testing.T, all []block, dev devtest.Server, w *webhook) {
 	var script strings.Builder
 	script.WriteString(prelude)
 	for _, b := range in(all, "sh") {
-		if b.section == webhooks {
+		if b.section == verifying {
 			script.WriteString(b.text)
 		}
 	}

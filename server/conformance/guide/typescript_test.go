@@ -16,7 +16,7 @@ import (
 
 // parts names the modules of the guide's TypeScript blocks that testdata/main.ts imports, by section.
 var parts = map[string]string{
-	"Quick start": "start.ts", "Errors": "errors.ts", "Lists and syncs": "lists.ts", webhooks: "receiver.ts",
+	"Quick start": "start.ts", "Errors": "errors.ts", "Lists and syncs": "lists.ts", verifying: "receiver.ts",
 	"Typed clients": "typed.ts",
 }
 
