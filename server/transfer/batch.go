@@ -19,8 +19,7 @@ import (
 // OtherStoresID is the message with which an import refuses a row whose id belongs to a row of another store.
 const OtherStoresID = "belongs to another store"
 
-// otherStoresID returns the message for a row whose id belongs to another store. It names the id if the rows come from an
-// export, because the report of an export shows no values.
+// otherStoresID returns OtherStoresID, with the id if the rows come from an export, whose report shows no values.
 func (b *batch[R]) otherStoresID(id uuid.UUID) string {
 	if b.exported {
 		return fmt.Sprintf("%s %s", id, OtherStoresID)
@@ -28,11 +27,11 @@ func (b *batch[R]) otherStoresID(id uuid.UUID) string {
 	return OtherStoresID
 }
 
-// identity is a customer's e-mail or phone, a product's slug or an order's reference, spelled as in the database. Two rows
-// of a store must not have the same identity. field is the name under which the request has it.
+// identity is an e-mail, a phone, a slug or a reference, spelled as in the database, which only one row of a store may have.
+// field is its name in the request.
 type identity struct{ field, text string }
 
-// row is one row of an import request, as kind.read returned it. index is its position in the request.
+// row is what kind.read returns. index is its position in the request.
 type row[R any] struct {
 	index int
 	id    uuid.UUID
@@ -40,20 +39,18 @@ type row[R any] struct {
 	data  R
 }
 
-// batch is the rows of one import request. If the database makes the transaction run again, kind.plan and kind.store are
-// called again, but not kind.read.
+// batch is the rows of one import request. If the change runs again, kind.plan and kind.store do, but not kind.read.
 type batch[R any] struct {
 	db      *db.DB
 	t       tenant.Store
 	url     string // the store's public address
 	options *adminv1.ImportOptions
-	// exported is true if the rows come from an export. Then their orders change no counters, because the rows of an
-	// export's customers and payment links have complete counters.
+	// exported is true for rows of an export, whose counters are complete.
 	exported bool
 	refusedRows
 	rows []row[R]
-	// fresh has the rows to insert. changed has the indexes of the request's rows that changed a row of the store. held maps
-	// each slug or reference in use to the id of its product or order, which is in the store or in the request.
+	// fresh has the rows to insert, and changed the indexes of those that changed a row of the store. held maps each slug or
+	// reference, in the store or the request, to its row's id.
 	fresh   []row[R]
 	changed []int
 	held    map[string]uuid.UUID
@@ -63,10 +60,9 @@ type batch[R any] struct {
 
 func (b *batch[R]) base() *batch[R] { return b }
 
-// sort puts new rows into b.fresh, and returns the rows that the store already has. The store has a row if it has the row's
-// id or, with the option update, the row's slug or reference, which sort looks for in columns. A row that sort finds by slug
-// or reference gets the id that it has in the store. sort refuses a row whose id is in another store, and skips a row with
-// the id of an earlier row.
+// sort puts new rows into b.fresh, and returns those that the store has: by id or, with the option update, by the slug or
+// reference in one of columns, whose row's id they get. It refuses a row whose id is in another store, and skips one with the
+// id of an earlier row.
 func (b *batch[R]) sort(c *hook.Change, table string, columns ...string) (existing []row[R], err error) {
 	var names []string
 	for _, l := range b.rows {
@@ -107,7 +103,7 @@ func (b *batch[R]) sort(c *hook.Change, table string, columns ...string) (existi
 	return existing, nil
 }
 
-// holder returns the first element of names whose text b.held has. found is false if there is none.
+// holder returns the first of names that b.held has.
 func (b *batch[R]) holder(names []identity) (name identity, found bool) {
 	for _, name := range names {
 		if _, ok := b.held[name.text]; ok {
@@ -117,8 +113,7 @@ func (b *batch[R]) holder(names []identity) (name identity, found bool) {
 	return name, false
 }
 
-// claim adds the slugs or references of the new rows to b.held. It refuses a new row whose slug or reference is already
-// there, and removes this row from b.fresh.
+// claim adds the slugs or references of b.fresh to b.held, and refuses the rows whose are there already.
 func (b *batch[R]) claim(problem string) {
 	var remaining []row[R]
 	for _, l := range b.fresh {
@@ -134,8 +129,8 @@ func (b *batch[R]) claim(problem string) {
 	b.fresh = remaining
 }
 
-// update pairs each row in existing with the row in locked that has the same id, and calls change with both. If change
-// returns a changed row, update adds the row's index to b.changed. If change returns a refusal, update refuses the row.
+// update calls change for each row in existing and the row in locked with the same id. It notes what change returns: another
+// row in b.changed, and a refusal.
 func update[R any, T comparable](b *batch[R], existing []row[R], locked []T, idOf func(T) uuid.UUID,
 	change func(row[R], T) (T, error)) error {
 	rows := map[uuid.UUID]T{}
@@ -158,8 +153,8 @@ func update[R any, T comparable](b *batch[R], existing []row[R], locked []T, idO
 	return nil
 }
 
-// A batch looks up many values with one statement, which gets them as one JSON argument. So all batches use the same text of
-// the statement, and the database need not parse hundreds of parameters, which would take longer than the look-up.
+// A batch looks up many values with one statement, which gets them as one JSON argument: to parse hundreds of parameters would
+// take longer than the look-up.
 
 // tableOf returns the SQL of a table whose column v has the values in a JSON argument.
 func (b *batch[R]) tableOf(sqlType, argument string) string {
@@ -167,8 +162,7 @@ func (b *batch[R]) tableOf(sqlType, argument string) string {
 		"(SELECT value AS v FROM json_each("+argument+"))")
 }
 
-// inList returns the right side of an SQL condition, such as " IN (…)". The condition is true if the column that the caller
-// writes before it is one of the ids in the JSON argument.
+// inList returns the right side of a condition, such as " IN (…)", for the ids in a JSON argument.
 func (b *batch[R]) inList(argument string) string {
 	ids := b.tableOf("uuid", argument)
 	return db.ByDialect(b.db, " = ANY(ARRAY"+ids+")", " IN "+ids)
@@ -187,7 +181,7 @@ func listOf[V any](values []V) string {
 	return string(text)
 }
 
-// inStore restricts a query to the store's rows with one of these ids, and sorts them by id.
+// inStore finds the store's rows with these ids, in the order of the ids.
 func (b *batch[R]) inStore(ids []uuid.UUID) func(*sql.Selector) {
 	before, after, _ := strings.Cut(b.inList("?"), "?")
 	return func(s *sql.Selector) {
@@ -197,8 +191,7 @@ func (b *batch[R]) inStore(ids []uuid.UUID) func(*sql.Selector) {
 	}
 }
 
-// owners returns the ids of stores. The keys of the map are those of the given ids that the table has; the value is the id
-// of the row's store.
+// owners returns the stores of the rows with these ids, by id.
 func (b *batch[R]) owners(c *hook.Change, table string, ids []uuid.UUID) (map[uuid.UUID]uuid.UUID, error) {
 	stores := map[uuid.UUID]uuid.UUID{}
 	for r := range db.Rows(c, c.Tx, "SELECT id, store_id FROM "+table+" WHERE id"+b.inList("$1"), listOf(ids)) {
@@ -211,16 +204,14 @@ func (b *batch[R]) owners(c *hook.Change, table string, ids []uuid.UUID) (map[uu
 	return stores, nil
 }
 
-// findHeld looks in a column of the store's rows for the values in names. It adds each value that it finds to the map held,
-// with the id of the row.
+// findHeld adds to held each of names that a row of the store has in a column, with the row's id.
 func (b *batch[R]) findHeld(c *hook.Change, table, column string, names []string,
 	held map[string]uuid.UUID) error {
 	if len(names) == 0 {
 		return nil
 	}
 	values, row := b.tableOf("text", "$1"), table+" WHERE store_id = $2 AND "+column+" = v"
-	// LATERAL makes PostgreSQL look up each value by an index. With one condition for all values it would read all rows of
-	// the store, because it has no statistics yet of a table that grows.
+	// LATERAL makes PostgreSQL look up each value by an index. It has no statistics yet of a table that grows.
 	query := "SELECT v, id FROM " + values + " t CROSS JOIN " + db.ByDialect(b.db, "LATERAL (SELECT id FROM "+row+" LIMIT 1) r", row)
 	for r := range db.Rows(c, c.Tx, query, listOf(names), b.t.ID) {
 		var name string
@@ -233,7 +224,6 @@ func (b *batch[R]) findHeld(c *hook.Change, table, column string, names []string
 	return nil
 }
 
-// setDefaultTime sets *at to fallback if *at is the zero time.
 func setDefaultTime(at *time.Time, fallback time.Time) {
 	if at.IsZero() {
 		*at = fallback

@@ -16,9 +16,8 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// lockBuyers locks the store's customers whose orders the import inserts or changes. It sets b.buyers to these customers,
-// b.created to the customers that the import creates, and b.completed to the customers whose empty fields a new order fills.
-// It refuses a new order whose customer it can neither find nor create.
+// lockBuyers locks the customers of the orders, and sets b.buyers, b.created and b.completed. It refuses a new order whose
+// customer it can neither find nor create.
 func (b *orders) lockBuyers(c *hook.Change) error {
 	var ids []uuid.UUID
 	rows := make([]row[ent.Customer], len(b.fresh))
@@ -79,7 +78,6 @@ func (b *orders) lockBuyers(c *hook.Change) error {
 	return nil
 }
 
-// saveBuyers saves the customers of the map b.completed.
 func (b *orders) saveBuyers(c *hook.Change) error {
 	for id, next := range b.completed {
 		row, err := shop.CompleteCustomer(c, b.buyers[id], next)
@@ -91,8 +89,7 @@ func (b *orders) saveBuyers(c *hook.Change) error {
 	return nil
 }
 
-// lockLinks locks the payment links of the orders that are new or become paid. It refuses a new order with a link that the
-// store does not have.
+// lockLinks locks the payment links of the orders that are new or become paid, and refuses a new order with an unknown link.
 func (b *orders) lockLinks(c *hook.Change) error {
 	var ids []uuid.UUID
 	for _, l := range b.paid {
@@ -124,16 +121,10 @@ func (b *orders) lockLinks(c *hook.Change) error {
 	return nil
 }
 
-// count computes the new counters of customers and payment links.
+// count computes the new counters, and refuses rows that take one past validate.MaxAmount.
 //
-// A customer's ordersCount and totalPaid are counted anew from the customer's orders, while the customer's row is locked.
-// Adding the batch to the old counters would count some orders twice, because an imported customer's counters may include
-// orders that are imported only now.
-//
-// The payments of the batch's orders are added to the counters of the orders' payment links. No payment is counted twice,
-// because the batch has only orders that are new or were not paid before.
-//
-// count refuses rows with which a customer's totalPaid or a link's paidAmount would pass validate.MaxAmount.
+// A customer's counters are counted anew from all orders, because an imported customer's may include orders that are imported
+// only now. Payments are added to a link's counters, because the batch has only orders that are new or were not paid before.
 func (b *orders) count(c *hook.Change) error {
 	now := c.Time() // may be called now, because all rows are locked
 	counts := map[uuid.UUID]*ent.Customer{}
@@ -172,8 +163,7 @@ func (b *orders) count(c *hook.Change) error {
 	return nil
 }
 
-// countForLink adds an order to the counters of its payment link. It does nothing if the order was never paid, or has no
-// link.
+// countForLink adds an order that was paid to the counters of its payment link, if it has one.
 func (b *orders) countForLink(index int, o *ent.Order) {
 	if o.PaymentLinkID == nil || !wasPaid(o) || b.links[*o.PaymentLinkID] == nil {
 		return
@@ -199,13 +189,12 @@ func (b *orders) refusePast(index int, total string) {
 	b.refuse(index, "amount", fmt.Sprintf("takes the %s past %d", total, int64(validate.MaxAmount)))
 }
 
-// countExisting sets, in the map counts, OrdersCount and TotalPaid of the customers with these ids. It counts only orders
-// that are already in the database.
+// countExisting sets the counters of the customers with these ids to those of the orders in the database.
 func (b *orders) countExisting(c *hook.Change, ids []uuid.UUID, counts map[uuid.UUID]*ent.Customer) error {
 	const sums = "count(*) AS orders, coalesce(sum(CASE WHEN status = 'PAID' THEN amount END), 0) AS paid FROM orders " +
 		"WHERE store_id = $1 AND customer_id "
 	customerIDs := b.tableOf("uuid", "$2")
-	// LATERAL makes PostgreSQL find the orders of each customer by an index, in place of reading the whole table.
+	// LATERAL makes PostgreSQL find the orders of each customer by an index.
 	query := db.ByDialect(b.db, "SELECT v, r.orders, r.paid FROM "+customerIDs+" t CROSS JOIN LATERAL (SELECT "+sums+"= v) r",
 		"SELECT customer_id, "+sums+"IN "+customerIDs+" GROUP BY customer_id")
 	for row := range db.Rows(c, c.Tx, query, b.t.ID, listOf(ids)) {
@@ -220,8 +209,7 @@ func (b *orders) countExisting(c *hook.Change, ids []uuid.UUID, counts map[uuid.
 	return nil
 }
 
-// storeCounters updates the counters of customers and payment links that the import did not create. storeCustomers inserts
-// new customers with their counters.
+// storeCounters updates the counters of rows that the import did not create.
 func (b *orders) storeCounters(c *hook.Change) error {
 	for id, buyer := range b.buyers {
 		err := c.Tx.Customer.Update().Where(customer.StoreID(b.t.ID),

@@ -17,8 +17,8 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// customers is a batch of customers. Their ordersCount and totalPaid are stored as the rows have them. A later import of
-// orders, unless they are from an export, counts all orders of their customers in the store anew.
+// customers is a batch of customers, with the counters of the rows. A later import of orders counts anew, unless it is an
+// export.
 type customers struct{ batch[ent.Customer] }
 
 func (b *customers) read(p *problems, in *storefrontv1.Customer) row[ent.Customer] {
@@ -31,7 +31,7 @@ func (b *customers) read(p *problems, in *storefrontv1.Customer) row[ent.Custome
 	return l
 }
 
-// customer reads the id, name, e-mail and phone of a customer's row, or of the buyer in an order's row.
+// customer reads a customer's row, or the buyer in an order's row.
 func (p *problems) customer(prefix string, in interface {
 	GetId() string
 	GetName() string
@@ -98,9 +98,8 @@ func (b *customers) plan(c *hook.Change) error {
 	return nil
 }
 
-// change applies the row l to the store's customer r, and returns the changed customer. With the option update, values of
-// the row that are not empty replace the customer's. Without it, the row only fills the customer's empty fields, and only if
-// the customer was found by e-mail or phone (byID is false). An erased customer never changes.
+// change applies the row l to the store's customer r. With the option update, values that are not empty replace the customer's.
+// Without it, the row fills empty fields, if the customer was not found by id. An erased customer never changes.
 func (b *customers) change(c *hook.Change, l row[ent.Customer], r *ent.Customer, byID bool) (*ent.Customer, error) {
 	switch {
 	case !b.options.GetUpdate() && byID, resource.IsForgotten(r):
@@ -116,11 +115,10 @@ func (b *customers) change(c *hook.Change, l row[ent.Customer], r *ent.Customer,
 	return shop.SaveCustomer(c, r, &next)
 }
 
-// otherCustomers is the message for an e-mail or a phone that another customer has.
 const otherCustomers = "is another customer's"
 
-// lockPeople locks the store's customers who have one of ids, or the e-mail or phone of one of rows. existing has these
-// customers. stores has the ids of stores: for each of ids that a customer of any store has, the id of the customer's store.
+// lockPeople locks the store's customers who have one of ids, or the e-mail or phone of one of rows. stores has the store of
+// each of ids that a customer of any store has.
 func (b *batch[R]) lockPeople(c *hook.Change, ids []uuid.UUID, rows []row[ent.Customer]) (
 	existing []*ent.Customer, stores map[uuid.UUID]uuid.UUID, err error) {
 	var names []string
@@ -146,8 +144,7 @@ func (b *batch[R]) lockPeople(c *hook.Change, ids []uuid.UUID, rows []row[ent.Cu
 	if len(ids) == 0 {
 		return nil, stores, nil
 	}
-	// Lock only customers of this store: rows of other stores may be on other machines, and one statement can lock rows on
-	// one machine only.
+	// Lock only customers of this store, because one statement can lock rows on one machine only.
 	existing, err = hook.LockRows(c, c.Tx.Customer.Query().Where(b.inStore(ids)))
 	if err != nil {
 		return nil, nil, fmt.Errorf("read the customers: %w", err)
@@ -159,7 +156,6 @@ func (b *batch[R]) lockPeople(c *hook.Change, ids []uuid.UUID, rows []row[ent.Cu
 	return existing, stores, nil
 }
 
-// peopleOf returns People with these customers, in the same order.
 func peopleOf(rows []*ent.Customer) *People {
 	p := NewPeople()
 	for _, r := range rows {

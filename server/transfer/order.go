@@ -15,27 +15,25 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// orders is a batch of orders with their items. An order's payment link must be in the store. An order's customer is created
-// if the store has no such customer. Products may be missing, because an item itself describes what was bought.
+// orders is a batch of orders with their items. A payment link must be in the store, a customer is created, and a product may
+// be missing, because an item describes what was bought.
 //
-// An import locks rows in the same sequence as a payment, so that the two cannot deadlock: orders whose status changes, then
-// customers, then payment links. New rows are inserted after that.
+// It locks rows in the sequence of a payment, so that the two cannot deadlock: orders, customers, payment links.
 type orders struct {
 	batch[orderRow]
-	// buyers are the orders' customers whom the store had before the import, by id. completed has those buyers whose empty
-	// fields the orders fill, with these fields filled. created are the customers whom the import creates.
+	// buyers are the orders' customers whom the store has, by id; completed has those whose empty fields the orders fill;
+	// created are new.
 	buyers    map[uuid.UUID]*ent.Customer
 	completed map[uuid.UUID]*ent.Customer
 	created   []row[ent.Customer]
 	links     map[uuid.UUID]*ent.PaymentLink
-	// moved are the store's orders whose status changes. paid are the orders in moved that were not paid before and become
-	// paid, even if they are refunded at once.
+	// moved are the store's orders whose status changes. paid are those that become paid, even if they are refunded at once.
 	moved, paid []row[*ent.Order]
-	// moves are the changes of status of the orders in moved. They are saved once all rows are locked.
+	// moves are saved once all rows are locked.
 	moves []orderMove
 }
 
-// orderMove is the change of an order's status. It has two steps if an unpaid order becomes PAID and then REFUNDED.
+// orderMove is the change of an order's status, in two steps from unpaid to REFUNDED.
 type orderMove struct {
 	order  *ent.Order // as it will be after the change
 	steps  []order.Status
@@ -139,16 +137,15 @@ func (b *orders) plan(c *hook.Change) error {
 	return nil
 }
 
-// importTransitions lists, for each status of an order in the store, the statuses to which an import may change it. An order that
-// was not paid becomes PAID before it becomes REFUNDED.
+// importTransitions has the statuses to which an import may change an order, by its status in the store.
 var importTransitions = map[order.Status][]order.Status{
 	order.StatusPENDING: {order.StatusPAID, order.StatusFAILED, order.StatusCANCELLED, order.StatusREFUNDED},
 	order.StatusFAILED:  {order.StatusPAID, order.StatusREFUNDED},
 	order.StatusPAID:    {order.StatusREFUNDED},
 }
 
-// move plans the change of o, an order of the store, to the status in the row l, and returns the order as it will be. If
-// importTransitions does not allow the change, move refuses the row and returns o.
+// move plans the change of the store's order o to the status in the row l, and returns the order as it will be. It returns o if
+// it refuses the row.
 func (b *orders) move(l row[orderRow], o *ent.Order) (*ent.Order, error) {
 	to := l.data.order.Status
 	switch {
@@ -172,7 +169,6 @@ func (b *orders) move(l row[orderRow], o *ent.Order) (*ent.Order, error) {
 	return next, nil
 }
 
-// saveMoves saves the planned changes of status.
 func (b *orders) saveMoves(c *hook.Change) error {
 	for _, m := range b.moves {
 		for _, status := range m.steps {
@@ -194,7 +190,7 @@ func (b *orders) saveMoves(c *hook.Change) error {
 	return nil
 }
 
-// freeItems refuses a new order if the id of one of its items belongs to another item, in the database or in the batch.
+// freeItems refuses a new order with the id of another item, in the database or in the batch.
 func (b *orders) freeItems(c *hook.Change) error {
 	var ids []uuid.UUID
 	for _, l := range b.fresh {
@@ -217,20 +213,16 @@ func (b *orders) freeItems(c *hook.Change) error {
 	return nil
 }
 
-// itemsAtOnce is how many items one statement inserts, because an order may have any number of items and a statement has at
-// most 32,766 parameters.
+// itemsAtOnce is how many items one statement inserts: a statement has at most 32,766 parameters.
 const itemsAtOnce = 2000
 
-// store inserts new customers and the orders with their items. Unless the rows are from an export, it also updates the
-// counters.
 func (b *orders) store(c *hook.Change) error {
 	now := c.Time()
 	creates := make([]*ent.OrderCreate, len(b.fresh))
 	var items []*ent.OrderItemCreate
 	for i, l := range b.fresh {
 		o := l.data.order
-		// Set updatedAt to now, the time of the events that this import writes, so that events of later changes get later
-		// times.
+		// updatedAt is the time of the events that this import writes, so that later events get later times.
 		creates[i] = c.Tx.Order.Create().SetID(o.ID).SetStoreID(b.t.ID).SetReference(o.Reference).SetStatus(o.Status).SetAmount(o.Amount).
 			SetPlatformFeePercent(o.PlatformFeePercent).SetCustomerID(l.data.buyer.id).SetNillablePaymentLinkID(o.PaymentLinkID).
 			SetNillableNote(o.Note).SetNillablePaidAt(o.PaidAt).SetCreatedAt(o.CreatedAt).SetUpdatedAt(now)

@@ -112,8 +112,8 @@ type Match struct {
 	ID, Alias int
 	// Owner is the index of the person who has the row's phone, if this is not Person; otherwise Nobody.
 	Owner int
-	// Joins is true if the row shows that Person and Owner are one customer: Person has no phone yet, and at most one of the two
-	// has an e-mail (the row's e-mail counts as Person's). It is never true for two customers of the store.
+	// Joins is true if the row shows that Person and Owner are one customer: Person has no phone yet, and at most one of the
+	// two has an e-mail (the row's e-mail counts as Person's). It is never true for two customers of the store.
 	Joins bool
 }
 

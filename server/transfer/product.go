@@ -17,23 +17,19 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// products is a batch of products. A product is content-ready if there is something to deliver to a buyer. A row of an
-// export says whether its product is content-ready. A product of another file counts as content-ready if it was ever
-// published.
+// products is a batch of products. A product is content-ready if there is something to deliver to a buyer; a product of
+// people's files is, if it was ever published.
 type products struct {
 	batch[productRow]
-	// contentReady says, by the row's index, whether the product of a row is content-ready. It has entries only for rows of
-	// an export.
+	// contentReady has, by the row's index, what the row of an export says.
 	contentReady map[int]bool
 }
 
 type productRow struct {
 	ent.Product
-	// statusGiven is false if the row has no status. A new product then becomes a DRAFT, and a product that the store has
-	// keeps its status.
+	// statusGiven is false for a row without a status, which makes a DRAFT or keeps the status.
 	statusGiven bool
-	// slugs has two slugs for a row that has none. The first is made from the title. The second, made from title and id, is
-	// used if another product has the first.
+	// slugs are SlugsOf a row without a slug.
 	slugs [2]string
 }
 
@@ -110,10 +106,8 @@ func (b *products) plan(c *hook.Change) error {
 	return b.slugs(c)
 }
 
-// change overwrites a product of the store (from) with the values of the product's row (to), and returns the saved product.
-// Values that are empty in the row change nothing, with two exceptions: an empty price sets the price to zero unless the
-// option keep_price is set, and an empty compare-at price clears the product's compare-at price if the option
-// clear_compare_at is set.
+// change overwrites a product of the store (from) with the values of a row (to). Empty values change nothing, except that an
+// empty price is zero without the option keep_price, and an empty compare-at price clears with the option clear_compare_at.
 func (b *products) change(c *hook.Change, to *productRow, from *ent.Product) (*ent.Product, error) {
 	next := *from
 	overwrite(resource.ProductFields, &next, &to.Product)
@@ -132,9 +126,7 @@ func (b *products) change(c *hook.Change, to *productRow, from *ent.Product) (*e
 	return shop.SaveProduct(c, from, &next)
 }
 
-// slugs makes a slug for each new row without a slug, and an address for each new row without an address. The slug is made
-// from the title. If the title gives no slug, or another product has it, slugs uses one that ends with characters of the
-// product's id. If another product has this one too, slugs refuses the row.
+// slugs gives each new row a slug, one of SlugsOf, and an address. It refuses a row if both slugs are taken.
 func (b *products) slugs(c *hook.Change) error {
 	var slugs []string
 	for _, l := range b.fresh {
@@ -164,7 +156,8 @@ func (b *products) slugs(c *hook.Change) error {
 }
 
 // SlugsOf returns two slugs for a product. The first is made from the title, and is empty if the title has no letters and
-// digits that slugs may have, or if the slug would have the form of an id. The second is the first, shortened if it is too long, with characters of the id appended.
+// digits that slugs may have, or if the slug would have the form of an id. The second is the first, shortened if it is too
+// long, with characters of the id appended.
 func SlugsOf(title string, id uuid.UUID) [2]string {
 	slug := validate.SlugOf(title)
 	end := strings.ToLower(base32.HexEncoding.EncodeToString(id[8:])[:8])

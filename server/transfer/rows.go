@@ -56,9 +56,8 @@ var SecretKinds = []Kind{Webhooks, Keys}
 // something to deliver to a buyer. Export adds it, because the product's message has no such field.
 const ContentReady = `,"contentReady":`
 
-// Rows imports rows of an export. Ids and counters stay as they are: the orders are not counted again. Rows that the store
-// has already do not change. Deliveries that had not finished are left out. Rows writes no journal entry for the rows. It
-// refuses with validation_failed or, for webhooks, with secret_key_missing.
+// Rows imports rows of an export, with their ids and counters and without a journal entry. Rows that the store has do not
+// change. Deliveries that had not finished are left out.
 func (m *Importer) Rows(ctx context.Context, in *adminv1.ImportRowsRequest) (*adminv1.ImportResponse, error) {
 	lines := bytes.Split([]byte(strings.TrimSuffix(in.GetLines(), "\n")), []byte("\n"))
 	switch Kind(in.GetKind()) {
@@ -105,8 +104,7 @@ func (m *Importer) Rows(ctx context.Context, in *adminv1.ImportRowsRequest) (*ad
 		strings.Join(names, ", ")})
 }
 
-// loadLines parses lines of JSON into messages, and imports them. If it cannot parse some lines, it imports nothing, and its
-// answer refuses these lines.
+// loadLines imports lines of JSON. If it cannot parse some, it imports nothing and refuses these.
 func loadLines[M proto.Message, R any](ctx context.Context, m *Importer, in *adminv1.ImportRowsRequest, lines [][]byte,
 	k kind[M, R]) (*adminv1.ImportResponse, error) {
 	k.base().exported = true
@@ -127,20 +125,17 @@ func loadLines[M proto.Message, R any](ctx context.Context, m *Importer, in *adm
 	return load(ctx, m, in.GetKind(), messages, &adminv1.ImportOptions{}, k)
 }
 
-// verbatim is a batch of rows that are stored unchanged. Storing them changes no counters, and writes no events and no
-// journal entries.
+// verbatim is a batch of rows that are stored unchanged, without events, journal entries and changes of counters.
 type verbatim[M interface {
 	proto.Message
 	GetId() string
 }] struct {
 	batch[[]any]
 	table string
-	// columns are the columns that the function values fills; id and store_id are not among them. values converts a message
-	// to the values of these columns, in the same order. It returns nil for a row that is not imported.
+	// columns are those that values fills, in this order, without id and store_id. values returns nil for a row to leave out.
 	columns []string
 	values  func(*problems, M) []any
-	// all has the names of all columns of the table; the method read then also fills the columns that plainColumns returns.
-	// If all is nil, read fills only those in the field columns.
+	// all are the table's columns, of which read also fills plainColumns; nil for none.
 	all []string
 }
 
@@ -191,7 +186,6 @@ func (b *verbatim[M]) store(c *hook.Change) error {
 	return erase.RestartForgettings(c, b.t.ID) // the rows may contain data of a customer who was erased
 }
 
-// requiredTime reads a date-time, and refuses the row if there is none.
 func (p *problems) requiredTime(field string, at *timestamppb.Timestamp) time.Time {
 	if at == nil {
 		p.Invalid(field, "is required")
@@ -233,7 +227,6 @@ func eventValues(p *problems, in *adminv1.Event) []any {
 	return []any{in.GetType(), payload, buyer, p.requiredTime("createdAt", in.GetCreatedAt())}
 }
 
-// eventType refuses a text that is no event type of a store.
 func (p *problems) eventType(field, text string) {
 	if text != hook.Ping && !slices.Contains(hook.EventTypes(), text) {
 		p.Invalid(field, "must be a type of event")
@@ -273,9 +266,9 @@ var (
 	fieldForm  = regexp.MustCompile(`^[A-Za-z]{1,64}$`)
 )
 
-// changes checks the changes in an entry of the activity journal, such as {"title":{"from":"a","to":"b"}}, and returns them
-// as bytes. In an entry about a customer or an order it accepts only fields that the journal writes, and only short texts,
-// numbers, booleans and null, so that an erasure finds all personal data in the entry.
+// changes checks the changes in a journal entry, such as {"title":{"from":"a","to":"b"}}. About a customer or an order it
+// accepts only fields that the journal writes, with short texts, numbers, booleans and null, so that an erasure finds all
+// personal data.
 func (p *problems) changes(field, resourceType, text string) []byte {
 	var changes map[string]map[string]any
 	if !jsontext.Value(text).IsValid() || json.Unmarshal([]byte(text), &changes) != nil || changes == nil {
@@ -308,7 +301,6 @@ func (p *problems) changes(field, resourceType, text string) []byte {
 	return []byte(text)
 }
 
-// isPersonal reports whether journal entries about this type of resource have personal data.
 func isPersonal(resourceType string) bool {
 	return resourceType == "customer" || resourceType == "order"
 }

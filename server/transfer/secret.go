@@ -67,7 +67,7 @@ func (b *webhookRows) store(c *hook.Change) error {
 	return c.Tx.Webhook.CreateBulk(creates...).Exec(c)
 }
 
-// keyRows is a batch of an export's API keys. The export has only the keys' fingerprints, which suffice to recognise the keys.
+// keyRows is a batch of an export's API keys, of which it has only the fingerprints.
 type keyRows struct{ batch[*ent.ApiKey] }
 
 func (b *keyRows) read(p *problems, in *adminv1.ExportedKey) row[*ent.ApiKey] {
@@ -89,7 +89,6 @@ func (b *keyRows) read(p *problems, in *adminv1.ExportedKey) row[*ent.ApiKey] {
 	return l
 }
 
-// fingerprintBytes is the length of a fingerprint, a SHA-256.
 const fingerprintBytes = 32
 
 func (b *keyRows) plan(c *hook.Change) error {
@@ -144,8 +143,7 @@ func (b *keyRows) store(c *hook.Change) error {
 	return err
 }
 
-// stateTime reads the time (at) when a row entered a state. If the row is in this state (inState is true), the time is
-// required. Otherwise the time must be missing.
+// stateTime reads the time when a row entered a state: required in this state, refused in others.
 func (p *problems) stateTime(field string, at *timestamppb.Timestamp, inState bool) *time.Time {
 	if inState != (at != nil) {
 		p.Invalid(field, "must be there in the state that it is the time of, and null in others")

@@ -1,16 +1,14 @@
-// Package transfer imports rows into a store, and exports them. An Importer checks and stores batches of rows. A row is a
-// message of the API, such as a Product. cmd/storefront/importfile makes these messages from people's files; the file of an
-// export contains them already.
+// Package transfer imports rows into a store, and exports them. A row is a message of the API, such as a Product, which
+// cmd/storefront/importfile makes from people's files.
 //
 //	batch ─► read: rules of each row ─► plan: what the store has ─► store: rows, and their number in the import's journal entry
 //
-// An import keeps ids, dates, statuses, references and counters of the rows. If the store already has a row with the same id,
-// this row does not change, or with the option update it changes as by a PATCH. So a second import of the same file stores no
-// row a second time, and continues an import that was interrupted. An import sends events only if its options say so.
+// An import keeps ids, dates, statuses, references and counters. A row whose id the store has does not change, or with the
+// option update changes as by a PATCH. So a second import of a file continues one that was interrupted. Events are sent only if
+// the options say so.
 //
-// Export reads all rows of a store in one transaction, and Importer.Rows imports them into another store. The counters in
-// these rows are complete: a customer's ordersCount, for example, includes all orders of the export. So Rows counts nothing
-// again.
+// Export reads all rows of a store in one transaction, and Importer.Rows imports them into another store. Their counters are
+// complete, so Rows counts nothing again.
 package transfer
 
 import (
@@ -40,7 +38,7 @@ import (
 // BatchRows is how many rows a batch has at most.
 const BatchRows = 500
 
-// Kind is a kind of row that can be imported, such as products.
+// Kind is a kind of row.
 type Kind string
 
 // These are the kinds of rows in people's files.
@@ -50,7 +48,6 @@ const (
 	Orders    Kind = "orders"
 )
 
-// Kinds lists the kinds of rows in people's files.
 var Kinds = []Kind{Products, Customers, Orders}
 
 // Importer loads rows into stores. Goroutines may share it.
@@ -106,10 +103,9 @@ type kind[M, R any] interface {
 	base() *batch[R]
 	// read converts a message to a row.
 	read(p *problems, in M) row[R]
-	// plan locks and changes the store's rows that the batch changes. It refuses the batch's rows that conflict with the
-	// store's rows.
+	// plan locks and changes rows of the store, and refuses the batch's rows that conflict with them.
 	plan(c *hook.Change) error
-	// store inserts the rows that the store lacks, and updates the counters that depend on the batch.
+	// store inserts the rows that the store lacks, and updates counters.
 	store(c *hook.Change) error
 }
 
@@ -157,8 +153,7 @@ func load[M, R any](ctx context.Context, m *Importer, name string, messages []M,
 				return err
 			}
 		}
-		// The import changes the store's updatedAt and adds a journal entry about the store, so it locks the store's row, before
-		// all other rows. This also makes imports into one store run one after the other.
+		// The import changes the store's updatedAt. This lock also makes imports into one store run one after the other.
 		s, err := hook.LockRow(c, c.Tx.Store.Query().Where(store.ID(t.ID)))
 		if err != nil {
 			return fmt.Errorf("read store: %w", err)
@@ -219,18 +214,16 @@ func load[M, R any](ctx context.Context, m *Importer, name string, messages []M,
 
 // These are PostgreSQL settings and a lock for the transaction of a batch.
 const (
-	// lookupSetting is set while plan looks up rows. It makes PostgreSQL plan each look-up anew and use an index, because a plan
-	// that PostgreSQL cached while a table was small reads the whole table.
+	// lookupSetting makes PostgreSQL plan each look-up anew and use an index: a plan that it cached while a table was small
+	// reads the whole table.
 	lookupSetting = "SET LOCAL plan_cache_mode = force_custom_plan; SET LOCAL enable_seqscan = off"
-	// storeSetting is set while rows are inserted. It lets PostgreSQL cache plans again, because otherwise PostgreSQL would plan
-	// the checks of foreign keys for each row.
+	// storeSetting lets PostgreSQL cache the plans of the checks of foreign keys, which it would make anew for each row.
 	storeSetting = "SET LOCAL plan_cache_mode = auto"
-	// oneImport makes the batches of all imports run one after the other. So a batch sees the ids that other batches have stored
-	// in other stores: on PostgreSQL the primary keys contain the store and would accept an id once in each store.
+	// oneImport makes the batches of all imports run one after the other, so that each sees the ids of the others: on
+	// PostgreSQL the primary keys contain the store and would accept an id once in each.
 	oneImport = "SELECT pg_advisory_xact_lock(5917214180743272)"
 )
 
-// applySetting applies lookupSetting, storeSetting or oneImport if the database is PostgreSQL.
 func (m *Importer) applySetting(c *hook.Change, setting string) error {
 	if m.db.Dialect() != dialect.Postgres {
 		return nil
