@@ -36,7 +36,7 @@ func (c *doctorCmd) Run(s *invocation, set *settings, k *kong.Context) error {
 	if err := buckets.UnmarshalText([]byte(c.Buckets)); err != nil {
 		found = append(found, doctor.Refused("buckets", err))
 	}
-	found = append(found, c.databases(s.ctx, buckets)...)
+	found = append(found, c.databases(s.ctx, set, buckets)...)
 	found = append(found, doctor.Addr(s.ctx, c.Addr), doctor.AdminAddr(s.ctx, c.AdminAddr))
 	var proxy proxyURL
 	if err := proxy.UnmarshalText([]byte(c.EgressProxy)); err != nil {
@@ -61,12 +61,25 @@ func (c *doctorCmd) Run(s *invocation, set *settings, k *kong.Context) error {
 
 // accepted returns the error with which server or worker would refuse its settings, or nil.
 func accepted(set *settings, command string) error {
+	c, err := parsed(set, command)
+	switch {
+	case err != nil:
+		return err
+	case command == "worker":
+		return c.Worker.check()
+	}
+	_, err = c.Server.check()
+	return err
+}
+
+// parsed returns the flags with which server or worker would start.
+func parsed(set *settings, command string) (*cli, error) {
 	exited := false
 	var c cli
 	parser, err := newParser(&c, kong.Name("storefront"), kong.Writers(io.Discard, io.Discard),
 		kong.Exit(func(int) { exited = true }), kong.Resolvers(set), kong.Bind(set))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	args := []string{command}
 	if set.path != "" {
@@ -79,17 +92,20 @@ func accepted(set *settings, command string) error {
 	if err == nil {
 		_, err = explicit(k)
 	}
-	switch {
-	case err != nil:
-		return err
-	case command == "worker":
-		return c.Worker.check()
-	}
-	_, err = c.Server.check()
-	return err
+	return &c, err
 }
 
-func (c *doctorCmd) databases(ctx context.Context, buckets tenant.Buckets) []doctor.Finding {
+// conns returns how many connections a server and a worker open at most; a server with --worker needs no other worker.
+func (c *doctorCmd) conns(set *settings) (server, worker int) {
+	if other, err := parsed(set, "server"); err == nil && other.Server.Worker {
+		own := other.Server
+		own.database = c.database
+		return own.conns(), 0
+	}
+	return c.config(boundedConfig(0)).Conns(), c.config(workerConfig()).Conns()
+}
+
+func (c *doctorCmd) databases(ctx context.Context, set *settings, buckets tenant.Buckets) []doctor.Finding {
 	// On SQLite the key is in a file beside the database, so read the keys before that is opened.
 	keys := c.keys(c.DatabaseURL)
 	used := doctor.Used(c.DatabaseURL)
@@ -107,8 +123,9 @@ func (c *doctorCmd) databases(ctx context.Context, buckets tenant.Buckets) []doc
 	if handle != nil {
 		defer func() { _ = handle.Close() }()
 	}
-	return append(found, doctor.Database(ctx, handle, doctor.Installation{Keys: keys, Used: used, Buckets: buckets,
-		ServerConns: c.config(boundedConfig(0)).Conns(), WorkerConns: c.config(workerConfig()).Conns()})...)
+	inst := doctor.Installation{Keys: keys, Used: used, Buckets: buckets}
+	inst.ServerConns, inst.WorkerConns = c.conns(set)
+	return append(found, doctor.Database(ctx, handle, inst)...)
 }
 
 func (s *invocation) findings(found []doctor.Finding) error {

@@ -157,10 +157,7 @@ func (c *serverCmd) serve(s *invocation, branding dashboard.Platform) error {
 			return err
 		}
 	}
-	served := c.database
-	if c.Worker && c.MaxConns != 0 {
-		served.MaxConns -= workerConns
-	}
+	served, _ := c.shares()
 	handle, err := served.openWith(s.ctx, boundedConfig(c.RequestTimeout))
 	if err != nil {
 		return err
@@ -228,6 +225,26 @@ func (c *serverCmd) serveDatabase(s *invocation, handle *db.DB, branding dashboa
 	return errors.Join(err, closeQueue())
 }
 
+// shares divides --database-max-conns between the server's pools and those of --worker.
+func (c *serverCmd) shares() (server, worker database) {
+	server, worker = c.database, c.database
+	if c.Worker && c.MaxConns != 0 {
+		server.MaxConns -= workerConns
+		worker.MaxConns = workerConns
+	}
+	return server, worker
+}
+
+// conns returns how many connections to PostgreSQL the server opens at most, with those of --worker.
+func (c *serverCmd) conns() int {
+	server, worker := c.shares()
+	sum := server.config(boundedConfig(c.RequestTimeout)).Conns()
+	if c.Worker {
+		sum += worker.config(workerConfig()).Conns()
+	}
+	return sum
+}
+
 // newWorker returns the worker of --worker, or nil, and a function that closes its database. On SQLite it shares the server's,
 // which has one writer. On PostgreSQL it has its own pool, whose statements have no timeout.
 func (c *serverCmd) newWorker(ctx context.Context, serving server.Config) (*worker.Worker, func() error, error) {
@@ -242,8 +259,7 @@ func (c *serverCmd) newWorker(ctx context.Context, serving server.Config) (*work
 	settings := c.attempts.config()
 	settings.DB = serving.DB
 	if serving.DB.Dialect() == dialect.Postgres {
-		own := c.database
-		own.MaxConns = min(own.MaxConns, workerConns)
+		_, own := c.shares()
 		if settings.DB, err = own.openWith(ctx, workerConfig()); err != nil {
 			return nil, nil, err
 		}

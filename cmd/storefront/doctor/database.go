@@ -93,7 +93,8 @@ type Installation struct {
 	Used bool
 	// Buckets is the value of the flag --buckets.
 	Buckets tenant.Buckets
-	// ServerConns and WorkerConns are how many connections a server and a worker open at most.
+	// ServerConns and WorkerConns are how many connections a server and a worker open at most. WorkerConns is 0 if the server
+	// delivers too.
 	ServerConns, WorkerConns int
 }
 
@@ -207,6 +208,9 @@ func connections(ctx context.Context, d *db.DB, inst Installation) Finding {
 func connectionsFinding(inst Installation, accepted, used int) Finding {
 	const remedy = "raise max_connections (or the limit of the database or the user), or lower --database-max-conns of servers and workers"
 	each := fmt.Sprintf("a server opens up to %d, a worker %d, and PostgreSQL accepts %d", inst.ServerConns, inst.WorkerConns, accepted)
+	if inst.WorkerConns == 0 {
+		each = fmt.Sprintf("a server with its worker opens up to %d, and PostgreSQL accepts %d", inst.ServerConns, accepted)
+	}
 	switch {
 	case inst.ServerConns+inst.WorkerConns > accepted:
 		return fail(remedy, "%s", each)

@@ -265,6 +265,9 @@ func TestConnectionsOfServersAndWorkers(t *testing.T) {
 		}
 		requireFinding(t, connectionsFinding(inst, row.accepted, row.used), row.want, "server opens up to 40, a worker 9", remedy)
 	}
+	one := Installation{ServerConns: 32}
+	requireFinding(t, connectionsFinding(one, 32, 0), OK, "a server with its worker opens up to 32, and", "")
+	requireFinding(t, connectionsFinding(one, 31, 0), Fail, "a server with its worker", "--database-max-conns")
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
 		if d.Dialect() == dialect.SQLite {
 			return
