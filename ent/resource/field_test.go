@@ -1,10 +1,12 @@
 package resource_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/proto"
 
 	"go.storefront.example/ent/resource"
 	"go.storefront.example/gen/ent"
@@ -15,6 +17,8 @@ import (
 	"go.storefront.example/gen/ent/product"
 	"go.storefront.example/gen/ent/store"
 	"go.storefront.example/gen/ent/webhook"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
 func TestEveryLineIsAColumn(t *testing.T) {
@@ -34,6 +38,52 @@ func TestEveryLineIsAColumn(t *testing.T) {
 	}
 	require.Equal(t, "priceAmount", resource.ProductFields.Columns()[6].Journal)
 	require.Equal(t, "paymentLinks", resource.StoreFields.Columns()[11].Journal, "a name of its own")
+}
+
+// Every field of a request that has a column is in the activity journal, and an update can set it.
+func TestEveryFieldOfARequestIsJournaled(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		columns  []resource.Column
+		settable func(string) bool
+		valid    func(string) bool
+		requests []proto.Message
+	}{
+		{resource.StoreFields.Columns(), settable(resource.StoreFields), store.ValidColumn,
+			[]proto.Message{&adminv1.CreateStoreRequest{}, &adminv1.UpdateStoreRequest{}}},
+		{resource.ProductFields.Columns(), settable(resource.ProductFields), product.ValidColumn,
+			[]proto.Message{&adminv1.CreateProductRequest{}, &adminv1.SetProductContentRequest{}, &storefrontv1.UpdateProductRequest{}}},
+		{resource.CustomerFields.Columns(), settable(resource.CustomerFields), customer.ValidColumn,
+			[]proto.Message{&storefrontv1.CreateCustomerRequest{}, &storefrontv1.UpdateCustomerRequest{}}},
+		{resource.OrderFields.Columns(), nil, order.ValidColumn, []proto.Message{&adminv1.CreateOrderRequest{}}},
+		{resource.PaymentLinkFields.Columns(), settable(resource.PaymentLinkFields), paymentlink.ValidColumn,
+			[]proto.Message{&storefrontv1.CreatePaymentLinkRequest{}, &storefrontv1.UpdatePaymentLinkRequest{}}},
+		{resource.APIKeyFields.Columns(), nil, apikey.ValidColumn, []proto.Message{&adminv1.CreateKeyRequest{}}},
+		{resource.WebhookFields.Columns(), settable(resource.WebhookFields), webhook.ValidColumn,
+			[]proto.Message{&adminv1.CreateWebhookRequest{}, &adminv1.UpdateWebhookRequest{}}},
+	} {
+		for _, request := range row.requests {
+			d := request.ProtoReflect().Descriptor()
+			for i := range d.Fields().Len() {
+				name := string(d.Fields().Get(i).Name())
+				if name == "id" || !row.valid(name) {
+					continue
+				}
+				require.True(t, slices.ContainsFunc(row.columns, func(c resource.Column) bool { return c.Name == name }), "%s.%s",
+					d.Name(), name)
+				if d.Fields().ByName("update_mask") != nil {
+					require.True(t, row.settable(name), "%s.%s", d.Name(), name)
+				}
+			}
+		}
+	}
+}
+
+func settable[R any](table resource.Fields[R]) func(string) bool {
+	return func(name string) bool {
+		_, ok := table.Lookup(name)
+		return ok
+	}
 }
 
 // saved returns the changes that Update makes if a row changes from row to next: the values of the fields that Update sets,

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -15,18 +14,15 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
-// Declared refuses the fields of a request that break the bounds of their proto, also in lists of messages. It leaves out the
-// fields that skip reports, which may be nil, and the forms that Stored alone reads. Texts come last.
+// Declared refuses the fields of a request that break the bounds of their proto, texts last. It leaves out the fields that skip
+// reports, which may be nil, and the forms that Stored alone reads.
 func (p *Problems) Declared(in proto.Message, skip func(protoreflect.FieldDescriptor) bool) {
-	p.declared("", in.ProtoReflect(), skip)
-}
-
-func (p *Problems) declared(prefix string, m protoreflect.Message, skip func(protoreflect.FieldDescriptor) bool) {
+	m := in.ProtoReflect()
 	for _, fd := range declared.fields[m.Descriptor().FullName()] {
 		if skip != nil && skip(fd) {
 			continue
 		}
-		name, b := prefix+fd.JSONName(), BoundOf(fd)
+		name, b := fd.JSONName(), BoundOf(fd)
 		switch {
 		case fd.HasPresence() && !m.Has(fd):
 			if b.Required {
@@ -45,13 +41,6 @@ func (p *Problems) declared(prefix string, m protoreflect.Message, skip func(pro
 		case slices.Contains([]storefrontv1.TextForm{storefrontv1.TextForm_TEXT_FORM_UNSPECIFIED, storefrontv1.TextForm_LINE,
 			storefrontv1.TextForm_SEARCH, storefrontv1.TextForm_SLUG}, b.Form):
 			p.text(name, m.Get(fd).String(), b)
-		}
-	}
-	for i := range m.Descriptor().Fields().Len() {
-		if fd := m.Descriptor().Fields().Get(i); fd.IsList() && fd.Message() != nil {
-			for j := range m.Get(fd).List().Len() {
-				p.declared(prefix+fd.JSONName()+"."+strconv.Itoa(j)+".", m.Get(fd).List().Get(j).Message(), nil)
-			}
 		}
 	}
 }
