@@ -23,19 +23,19 @@ func TestTheCompareAtPriceOfAnUpdateIsAboveThePriceThatRemains(t *testing.T) {
 		b := shoptest.New(t, d, shop.Options{})
 		id := uuid.Must(uuid.NewV7()).String()
 		for _, row := range []struct {
-			options          adminv1.ImportOptions
+			options          *adminv1.ImportOptions
 			price, compareAt int64
 			refused          bool
 			remains          int64
 		}{
 			{price: 10, compareAt: 10, refused: true},
 			{price: 10, compareAt: 15, remains: 10},
-			{options: adminv1.ImportOptions{Update: true, KeepPrice: true}, compareAt: 10, refused: true, remains: 10},
-			{options: adminv1.ImportOptions{Update: true, KeepPrice: true}, compareAt: 11, remains: 10},
-			{options: adminv1.ImportOptions{Update: true}, price: 20, compareAt: 20, refused: true, remains: 10},
-			{options: adminv1.ImportOptions{Update: true}, price: 20, compareAt: 21, remains: 20},
+			{options: &adminv1.ImportOptions{Update: true, KeepPrice: true}, compareAt: 10, refused: true, remains: 10},
+			{options: &adminv1.ImportOptions{Update: true, KeepPrice: true}, compareAt: 11, remains: 10},
+			{options: &adminv1.ImportOptions{Update: true}, price: 20, compareAt: 20, refused: true, remains: 10},
+			{options: &adminv1.ImportOptions{Update: true}, price: 20, compareAt: 21, remains: 20},
 		} {
-			out, err := transfer.New(d, nil).Products(b.Ctx, &adminv1.ImportProductsRequest{Options: &row.options,
+			out, err := transfer.New(d, nil).Products(b.Ctx, &adminv1.ImportProductsRequest{Options: row.options,
 				Products: []*storefrontv1.Product{{Id: id, Title: "Guide", PriceAmount: row.price, CompareAtAmount: &row.compareAt}}})
 			require.NoError(t, err)
 			if row.refused {
