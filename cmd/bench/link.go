@@ -14,7 +14,7 @@ import (
 type link struct {
 	listener net.Listener
 	target   atomic.Int64 // the port to which bytes are forwarded
-	gate     sync.RWMutex // locked while the link is cut
+	cutLock  sync.RWMutex // locked while the link is cut
 	mu       sync.Mutex
 	open     []net.Conn
 }
@@ -42,8 +42,8 @@ func newLink(port int) (*link, error) {
 func (l *link) address() string    { return l.listener.Addr().String() }
 func (l *link) port() int          { return l.listener.Addr().(*net.TCPAddr).Port }
 func (l *link) setTarget(port int) { l.target.Store(int64(port)) } // sends new connections to another port
-func (l *link) cut()               { l.gate.Lock() }
-func (l *link) join()              { l.gate.Unlock() }
+func (l *link) cut()               { l.cutLock.Lock() }
+func (l *link) join()              { l.cutLock.Unlock() }
 
 func (l *link) serve(from net.Conn) {
 	to, err := net.Dial("tcp", net.JoinHostPort("127.0.0.1", strconv.FormatInt(l.target.Load(), 10)))
@@ -60,7 +60,7 @@ func (l *link) serve(from net.Conn) {
 
 // forward forwards from one connection to another until one ends, and then closes both.
 func (l *link) forward(from, to net.Conn) {
-	_, _ = io.Copy(gated{to, &l.gate}, from)
+	_, _ = io.Copy(cuttable{to, &l.cutLock}, from)
 	_ = from.Close()
 	_ = to.Close()
 }
@@ -78,14 +78,14 @@ func (l *link) close() error {
 	return err
 }
 
-// gated is a Writer that waits while the gate is locked.
-type gated struct {
+// cuttable is a Writer that waits while the link is cut.
+type cuttable struct {
 	io.Writer
-	gate *sync.RWMutex
+	cutLock *sync.RWMutex
 }
 
-func (g gated) Write(b []byte) (int, error) {
-	g.gate.RLock()
-	defer g.gate.RUnlock()
-	return g.Writer.Write(b)
+func (c cuttable) Write(b []byte) (int, error) {
+	c.cutLock.RLock()
+	defer c.cutLock.RUnlock()
+	return c.Writer.Write(b)
 }

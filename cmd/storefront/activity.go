@@ -16,7 +16,7 @@ type activityCmd struct {
 type activityListCmd struct {
 	inStore
 	Since instant `api:"since" placeholder:"TIME" help:"Only changes made at this time or later; also how long ago, such as 1h or 7d, or a date, which means 00:00 UTC on it."`
-	limit
+	listSize
 }
 
 func (c *activityListCmd) Run(s *invocation) error {
@@ -28,7 +28,7 @@ func (c *activityListCmd) Run(s *invocation) error {
 		}
 		return ctx, err
 	}
-	return list(s, c.target, c.limit, activityTable(&currency), in,
+	return list(s, c.target, c.listSize, activityTable(&currency), in,
 		func(size *int32, token string) { in.PageSize, in.PageToken = size, token }, prepare, admin.API.ListActivity,
 		(*adminv1.ListActivityResponse).GetEntries)
 }

@@ -141,12 +141,12 @@ type dashboardSessionsCmd struct {
 type sessionsListCmd struct {
 	target
 	Store string `placeholder:"SLUG" help:"The store, by slug or id; all stores unless named."`
-	limit
+	listSize
 }
 
 func (c *sessionsListCmd) Run(s *invocation) error {
 	in := &adminv1.ListSessionsRequest{Store: c.Store}
-	return list(s, c.target, c.limit, sessionTable, in, func(size *int32, token string) { in.PageSize, in.PageToken = size, token },
+	return list(s, c.target, c.listSize, sessionTable, in, func(size *int32, token string) { in.PageSize, in.PageToken = size, token },
 		func(ctx context.Context, _ admin.API) (context.Context, error) { return ctx, nil }, admin.API.ListSessions, (*adminv1.ListSessionsResponse).GetSessions)
 }
 

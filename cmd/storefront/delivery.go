@@ -44,7 +44,7 @@ type deliveryListCmd struct {
 	Webhook string  `placeholder:"NAME" help:"Only deliveries to this webhook, by id or URL. Name a deleted webhook by its id, with --store."`
 	Since   instant `api:"since" placeholder:"TIME" help:"Only deliveries made at this time or later; also how long ago, such as 1h or 7d, or a date, which means 00:00 UTC on it."`
 	Status  *string `enum:"pending,retrying,succeeded,failed,cancelled" placeholder:"STATUS" help:"pending, retrying (those of the pending ones that wait for another attempt), succeeded, failed or cancelled."`
-	limit
+	listSize
 }
 
 type storeScopedDeliveries struct {
@@ -87,7 +87,7 @@ func (c *deliveryListCmd) Run(s *invocation) error {
 		}
 		return ctx, err
 	}
-	return list(s, c.target, c.limit, deliveryTable(names), in,
+	return list(s, c.target, c.listSize, deliveryTable(names), in,
 		func(size *int32, token string) { in.PageSize, in.PageToken = size, token }, prepare, admin.API.ListDeliveries,
 		(*adminv1.ListDeliveriesResponse).GetDeliveries)
 }

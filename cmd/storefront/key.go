@@ -37,12 +37,12 @@ func (c *keyCreateCmd) Run(s *invocation) error {
 
 type keyListCmd struct {
 	inStore
-	limit
+	listSize
 }
 
 func (c *keyListCmd) Run(s *invocation) error {
 	in := &adminv1.ListKeysRequest{}
-	return listOf(s, c.inStore, c.limit, keyTable, in,
+	return listOf(s, c.inStore, c.listSize, keyTable, in,
 		func(size *int32, token string) { in.PageSize, in.PageToken = size, token }, admin.API.ListKeys,
 		(*adminv1.ListKeysResponse).GetKeys)
 }

@@ -138,13 +138,13 @@ func (s *invocation) changesAnything() error {
 	return usage("name what to change: %s", strings.Join(names, ", "))
 }
 
-type limit struct {
+type listSize struct {
 	Limit count `default:"50" placeholder:"N" help:"Maximum number to show, newest first."`
 	Wide  bool  `help:"Show every column whole, however narrow the terminal is."`
 }
 
 // listOf is list for objects of the command's store.
-func listOf[Item, In, Out proto.Message](s *invocation, c inStore, l limit, t table[Item], in In, turn turnTo,
+func listOf[Item, In, Out proto.Message](s *invocation, c inStore, l listSize, t table[Item], in In, turn turnTo,
 	call method[In, Out], items func(Out) []Item) error {
 	return list(s, c.target, l, t, in, turn, func(ctx context.Context, o admin.API) (context.Context, error) {
 		return s.fillIn(ctx, o, c, in)
@@ -155,7 +155,7 @@ func listOf[Item, In, Out proto.Message](s *invocation, c inStore, l limit, t ta
 type turnTo func(size *int32, token string)
 
 // list prints at most --limit objects. prepare fills the request and returns the calls' context.
-func list[Item, In, Out proto.Message](s *invocation, c target, l limit, t table[Item], in In, turn turnTo,
+func list[Item, In, Out proto.Message](s *invocation, c target, l listSize, t table[Item], in In, turn turnTo,
 	prepare func(context.Context, admin.API) (context.Context, error), call method[In, Out], items func(Out) []Item) error {
 	return s.operate(c, func(ctx context.Context, o admin.API) error {
 		ctx, err := prepare(ctx, o)
@@ -192,7 +192,7 @@ func collect[Item any, In, Out proto.Message](ctx context.Context, o admin.API, 
 
 type paged struct {
 	storeScoped
-	limit
+	listSize
 	Page     *count `placeholder:"N" help:"Show only this page, counted from 1, instead of the first --limit entries."`
 	PageSize *count `placeholder:"N" help:"Entries on that page, 1 to 100 (default: 25)."`
 }
@@ -202,13 +202,13 @@ const (
 	maxPageSize     = 100
 )
 
-type entry interface {
+type withID interface {
 	proto.Message
 	GetId() string
 }
 
 // listPages prints one page if --page or --page-size is set, otherwise the first objects up to --limit.
-func listPages[Item entry, In proto.Message, Out interface {
+func listPages[Item withID, In proto.Message, Out interface {
 	GetData() []Item
 	GetTotal() int64
 }](s *invocation, c paged, t table[Item], in In, turn func(page *int64, size *int32), call method[In, Out]) error {
@@ -243,7 +243,7 @@ func listPages[Item entry, In proto.Message, Out interface {
 				break
 			}
 		}
-		if err := t.print(s, c.limit, all); err != nil {
+		if err := t.print(s, c.listSize, all); err != nil {
 			return err
 		}
 		if int64(len(all)) < total && !(s.json && onePage) {
@@ -305,7 +305,7 @@ func (t table[Item]) render(items []Item) []*shownColumn {
 	return all
 }
 
-func (t table[Item]) print(s *invocation, l limit, items []Item) error {
+func (t table[Item]) print(s *invocation, l listSize, items []Item) error {
 	if s.json || s.csv {
 		objects := make([][]byte, len(items))
 		for i, item := range items {

@@ -79,13 +79,13 @@ func (c *storeCreateCmd) Run(s *invocation) error {
 
 type storeListCmd struct {
 	target
-	limit
+	listSize
 }
 
 func (c *storeListCmd) Run(s *invocation) error {
 	deletions := map[string]*timestamppb.Timestamp{}
 	in := &adminv1.ListStoresRequest{}
-	return list(s, c.target, c.limit, storeTable(deletions), in, func(size *int32, token string) { in.PageSize, in.PageToken = size, token },
+	return list(s, c.target, c.listSize, storeTable(deletions), in, func(size *int32, token string) { in.PageSize, in.PageToken = size, token },
 		func(ctx context.Context, _ admin.API) (context.Context, error) { return ctx, nil }, admin.API.ListStores,
 		func(page *adminv1.ListStoresResponse) []*storefrontv1.Store {
 			for _, d := range page.GetDeletions() {

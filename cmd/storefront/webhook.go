@@ -84,12 +84,12 @@ func (s *invocation) seal(t target, k secretKey) (err error) {
 type webhookListCmd struct {
 	inStore
 	DisableAfter time.Duration `placeholder:"TIME" help:"How long a webhook may fail before the worker disables it, as set for the worker (default: 72h, or the server's)."`
-	limit
+	listSize
 }
 
 func (c *webhookListCmd) Run(s *invocation) error {
 	in := &adminv1.ListWebhooksRequest{}
-	return listOf(s, c.inStore, c.limit, webhookTable, in,
+	return listOf(s, c.inStore, c.listSize, webhookTable, in,
 		func(size *int32, token string) { in.PageSize, in.PageToken = size, token }, admin.API.ListWebhooks,
 		func(out *adminv1.ListWebhooksResponse) []*adminv1.Webhook {
 			for _, w := range out.GetWebhooks() {

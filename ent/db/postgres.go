@@ -127,11 +127,11 @@ func openPostgres(ctx context.Context, c Config) (*DB, error) {
 		_ = db.Close()
 		return nil, fmt.Errorf("reach the database: %w", err)
 	}
-	limit(db, conns)
+	limitPool(db, conns)
 	admissions := db
 	if admissionConns > 0 {
 		admissions = sql.OpenDB(c.cachingConnector(connect, true))
-		limit(admissions, admissionConns)
+		limitPool(admissions, admissionConns)
 	}
 	d := &DB{
 		dialect:    postgres,
@@ -168,7 +168,7 @@ func openPostgres(ctx context.Context, c Config) (*DB, error) {
 			maps.Copy(nodeConfig.Settings, c.Settings)
 		}
 		pool := sql.OpenDB(nodeConfig.cachingConnector(connect, true))
-		limit(pool, conns)
+		limitPool(pool, conns)
 		node := &DB{dialect: d.dialect, reader: pool, writer: pool, admissions: pool, clock: d.clock, announcer: d.announcer, followers: d.followers,
 			sharded: true, coordinator: d, prepare: d.prepare}
 		node.makeClients()
@@ -311,11 +311,11 @@ func plainConnector(connect driver.Connector) *connector {
 func (c Config) openProber(connect driver.Connector) *sql.DB {
 	c.Observe = nil
 	db := sql.OpenDB(c.cachingConnector(connect, true))
-	limit(db, proberConns)
+	limitPool(db, proberConns)
 	return db
 }
 
-func limit(pool *sql.DB, conns int) {
+func limitPool(pool *sql.DB, conns int) {
 	pool.SetMaxOpenConns(conns)
 	pool.SetMaxIdleConns(conns)
 	pool.SetConnMaxIdleTime(idleTime)

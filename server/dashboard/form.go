@@ -45,8 +45,8 @@ func (d *dashboard) showRepeated(v *visit, title, section string, body repeatedF
 	return nil
 }
 
-// problems are by field; the key "" is for the whole form.
-type problems map[string]string
+// fieldProblems are by field; the key "" is for the whole form.
+type fieldProblems map[string]string
 
 // problem has an empty Text if nothing is wrong. First marks the first wrong field, which gets the focus.
 type problem struct {
@@ -56,7 +56,7 @@ type problem struct {
 
 var fieldOrder = []string{"name", "scopes", "lifetime", "url", "description", "events", "window", "since"}
 
-func (p problems) field(name string) problem {
+func (p fieldProblems) field(name string) problem {
 	first := slices.IndexFunc(fieldOrder, func(field string) bool { return p[field] != "" })
 	return problem{name, p[name], first >= 0 && fieldOrder[first] == name}
 }
@@ -65,7 +65,7 @@ const chooseOne = "Choose at least one."
 
 // problemsOf converts a refusal that the member can correct. codeFields has the field of further codes, or "" for the whole
 // form.
-func problemsOf(err error, sent url.Values, codeFields map[apierr.Code]string) (problems, error) {
+func problemsOf(err error, sent url.Values, codeFields map[apierr.Code]string) (fieldProblems, error) {
 	var r *apierr.Refusal
 	if !errors.As(err, &r) {
 		return nil, err
@@ -73,11 +73,11 @@ func problemsOf(err error, sent url.Values, codeFields map[apierr.Code]string) (
 	field, known := codeFields[r.Code]
 	switch {
 	case known:
-		return problems{field: r.Message}, nil
+		return fieldProblems{field: r.Message}, nil
 	case r.Code != apierr.ValidationFailed:
 		return nil, err
 	}
-	p := problems{}
+	p := fieldProblems{}
 	for _, f := range r.Details.GetFields() {
 		p[f.GetField()] = sentence(f.GetMessage())
 	}
@@ -97,7 +97,7 @@ func sentence(text string) string {
 type form struct {
 	url.Values
 	Choices  []string
-	Problems problems
+	Problems fieldProblems
 	// ID is empty for a new object. Was has the values when the member opened the form.
 	ID  string
 	Was url.Values

@@ -50,7 +50,7 @@ var functions = template.FuncMap{
 	"last":    lastAttempt,
 	"result":  attemptResult,
 	"label":   func(field string) string { return labels[field] },
-	"field":   problems.field,
+	"field":   fieldProblems.field,
 	"secret":  func(label, text, hint string) secret { return secret{label, text, hint} },
 	"rows": func(f frame, caption string, webhook bool, deliveries []deliveryRow) rows {
 		return rows{f, caption, webhook, deliveries}

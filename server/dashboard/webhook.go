@@ -115,7 +115,7 @@ func (d *dashboard) createWebhook(v *visit) error {
 	sent := v.r.PostForm
 	if len(sent["events"]) == 0 {
 		// The API takes an empty list as all events, which a member who unticks all boxes does not mean.
-		return d.showWebhookForm(v, http.StatusUnprocessableEntity, form{Values: sent, Problems: problems{"events": chooseOne}})
+		return d.showWebhookForm(v, http.StatusUnprocessableEntity, form{Values: sent, Problems: fieldProblems{"events": chooseOne}})
 	}
 	created, err := d.Operator.CreateWebhook(v, &adminv1.CreateWebhookRequest{
 		Url: sent.Get("url"), Description: sent.Get("description"), Events: sent["events"], IdempotencyKey: key,
@@ -140,7 +140,7 @@ func (d *dashboard) updateWebhook(v *visit) error {
 	if err != nil {
 		return err
 	}
-	mask, original, meanwhile := &fieldmaskpb.FieldMask{}, url.Values{}, problems{}
+	mask, original, meanwhile := &fieldmaskpb.FieldMask{}, url.Values{}, fieldProblems{}
 	for name, stored := range formValues(current) {
 		original[name] = sent["was_"+name]
 		switch typed := sent[name]; {

@@ -42,7 +42,7 @@ func TestProblems(t *testing.T) {
 	}
 	presents := func(change func(*x509.Certificate)) func(testing.TB) (string, func(*Options)) {
 		return func(t testing.TB) (string, func(*Options)) {
-			other := newIdentity(change)
+			other := newCertified(change)
 			return listenTLS(t, other.server, replies(noContent)).url(), func(o *Options) { o.RootCAs = other.roots }
 		}
 	}

@@ -91,13 +91,13 @@ func (r *receiver) at(host string) string {
 
 func (r *receiver) url() string { return r.at("127.0.0.1") }
 
-type identity struct {
+type certified struct {
 	server *tls.Config
 	roots  *x509.CertPool
 }
 
-// newIdentity makes a certificate for 127.0.0.1 and shop.example.com. change may be nil.
-func newIdentity(change func(*x509.Certificate)) identity {
+// newCertified makes a certificate for 127.0.0.1 and shop.example.com. change may be nil.
+func newCertified(change func(*x509.Certificate)) certified {
 	key := must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1),
@@ -117,11 +117,11 @@ func newIdentity(change func(*x509.Certificate)) identity {
 	roots := x509.NewCertPool()
 	roots.AddCert(leaf)
 	config := &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{raw}, PrivateKey: key, Leaf: leaf}}}
-	return identity{config, roots}
+	return certified{config, roots}
 }
 
 // good is valid now. All tests share it.
-var good = sync.OnceValue(func() identity { return newIdentity(nil) })
+var good = sync.OnceValue(func() certified { return newCertified(nil) })
 
 func must[T any](value T, err error) T {
 	if err != nil {
