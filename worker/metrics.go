@@ -112,7 +112,7 @@ func (m *metrics) attempted(a queue.Attempt) {
 // ended counts the outcomes that were written. lost is how many changed nothing.
 func (m *metrics) ended(outcomes []queue.Outcome, lost int) {
 	if lost == len(outcomes) {
-		return // For example, an earlier call wrote the outcomes but returned an error.
+		return // an earlier call may have written them and returned an error
 	}
 	for _, o := range outcomes {
 		if o.Status == queue.Pending {

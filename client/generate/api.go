@@ -10,7 +10,6 @@ import (
 	"strings"
 )
 
-// api is the data of the templates.
 type api struct {
 	Enums     []*enum
 	Models    []*model

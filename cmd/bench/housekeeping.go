@@ -76,7 +76,7 @@ type housekeeping struct {
 	*stage
 	mu   sync.Mutex
 	done map[string]int
-	err  error // the first error
+	err  error
 }
 
 // repeat runs each command in a goroutine until ctx ends.

@@ -238,7 +238,7 @@ func TestDashboardInABrowser(t *testing.T) {
 	b.shows(`//p[contains(., "The shop's own server") and contains(., "has failed since")]`)
 	b.see("overview-failing")
 
-	// One webhook's waiting deliveries at once, then one on its own page, which shows each attempt without a reload.
+	// Send a webhook's waiting deliveries at once, then one on its own page, which shows each attempt without a reload.
 	b.run(mine("h3"))
 	b.heading(o.URL)
 	b.press("Send now", o.URL)

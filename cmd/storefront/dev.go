@@ -70,7 +70,7 @@ func (c *devCmd) start(s *invocation, data database, logger *slog.Logger) error 
 	if err := migrate(s.ctx, data, watcher{begin: func(db.Migration) {}, applied: func(db.Migration) {}}); err != nil {
 		return err
 	}
-	// A command that finds dev's file without an address, as now and after dev has ended, uses the database directly.
+	// Until dev serves, and after it has ended, the file has no address, and commands use the database directly.
 	folder := &devFolder{path: c.Data}
 	if err := folder.write(); err != nil {
 		return err
