@@ -75,16 +75,16 @@ func Store(ctx context.Context, d *db.DB, storeID uuid.UUID) error {
 // begin marks a store before any of its rows is deleted. begun is false if it must not be deleted. A restoration locks the same
 // row, so either it commits first and nothing is deleted, or it fails.
 func begin(ctx context.Context, d *db.DB, storeID uuid.UUID) (begun bool, err error) {
-	err = hook.Run(ctx, d, func(c *hook.Change) error {
+	begun, err = hook.Answer(ctx, d, func(c *hook.Change) (bool, error) {
 		// A store whose deletion has begun is due even if the clock has been set back since.
 		due := store.Or(store.DeletionBeganAtNotNil(), d.IsPast(store.FieldDeleteAt))
 		found, err := hook.LockIDs(c, c.Tx.Store.Query().Where(store.ID(storeID), due))
-		if begun = len(found) > 0; err != nil || !begun {
-			return err
+		if err != nil || len(found) == 0 {
+			return false, err
 		}
 		_, err = c.Tx.ExecContext(c, "UPDATE stores SET deletion_began_at = $1 WHERE id = $2 AND deletion_began_at IS NULL",
 			d.Now(), storeID)
-		return err
+		return true, err
 	})
 	if err != nil {
 		return false, fmt.Errorf("begin to delete store %s: %w", storeID, err)

@@ -16,6 +16,7 @@ import (
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/product"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
 // inStore creates a store with one product. It returns a context in which an API key acts on the store, and the product's
@@ -222,6 +223,55 @@ func TestALockAfterTheTimeFails(t *testing.T) {
 			return err
 		})
 		require.ErrorContains(t, err, "before this lock")
+	})
+}
+
+// A change that loses the race for a unique value runs again. Its answer is that of the run that commits, and zero if none does.
+func TestAnAnswerIsThatOfTheLastRun(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		ctx, id := inStore(t, d)
+		taken := d.Client().Product.GetX(ctx, id).Slug
+		create := func(slugs ...string) (int, error) {
+			runs := 0
+			return hook.Answer(ctx, d, func(c *hook.Change) (int, error) {
+				runs++
+				return runs, newProduct(c, c.Store.ID).SetSlug(slugs[min(runs, len(slugs))-1]).Exec(c)
+			})
+		}
+		runs, err := create(taken, taken, "free")
+		require.NoError(t, err)
+		require.Equal(t, 3, runs)
+		runs, err = create(taken)
+		require.ErrorContains(t, err, "lost the race")
+		require.Zero(t, runs)
+	})
+}
+
+// An event carries the answer of its change, if that is the object of the event, so that nothing is read for it.
+func TestAnEventCarriesTheAnswer(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		ctx, id := inStore(t, d)
+		for _, row := range []struct {
+			status product.Status
+			answer string
+			want   string
+		}{
+			{product.StatusPUBLISHED, id.String(), "The answer"},
+			{product.StatusARCHIVED, uuid.NewString(), "Guide"},
+		} {
+			_, err := hook.Answer(ctx, d, func(c *hook.Change) (*storefrontv1.Product, error) {
+				stored, err := hook.LockRow(c, c.Tx.Product.Query().Where(product.StoreID(c.Store.ID), product.ID(id)))
+				if err != nil {
+					return nil, err
+				}
+				return &storefrontv1.Product{Id: row.answer, Title: "The answer"}, stored.Update().SetStatus(row.status).Exec(c)
+			})
+			require.NoError(t, err)
+			e := d.Client().Event.Query().Order(ent.Desc("id")).FirstX(ctx)
+			require.Contains(t, string(e.Payload), `"title":"`+row.want+`"`)
+		}
 	})
 }
 

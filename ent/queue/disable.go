@@ -72,39 +72,37 @@ func (q *Queue) Disable(ctx context.Context, storeID, webhookID uuid.UUID, disab
 	}
 	ctx = tenant.With(ctx, tenant.Store{ID: row.ID, Slug: row.Slug, Currency: row.Currency, Country: row.Country},
 		automaticDisabling)
-	err = hook.Run(ctx, q.db, func(c *hook.Change) error {
-		disabled = false
+	disabled, err = hook.Answer(ctx, q.db, func(c *hook.Change) (bool, error) {
 		w, err := hook.LockRow(c, c.Tx.Webhook.Query().Where(webhook.StoreID(storeID), webhook.ID(webhookID)), db.SkipLocked)
 		if ent.IsNotFound(err) {
-			return nil
+			return false, nil
 		}
 		if err != nil {
-			return fmt.Errorf("read it: %w", err)
+			return false, fmt.Errorf("read it: %w", err)
 		}
 		// The state may have changed before the lock.
 		states, err := q.webhookStates(c, c.Tx, []uuid.UUID{webhookID}, disableAfter)
 		if err != nil {
-			return fmt.Errorf("read its state: %w", err)
+			return false, fmt.Errorf("read its state: %w", err)
 		}
 		if !states[webhookID].FailedTooLong {
-			return nil
+			return false, nil
 		}
 		succeeded, err := succeededSince(c, c.Tx, storeID, webhookID, *w.FailingSince)
 		if err != nil {
-			return fmt.Errorf("look for a success: %w", err)
+			return false, fmt.Errorf("look for a success: %w", err)
 		}
 		if succeeded {
-			return w.Update().SetFailingSince(c.Time(w.ID)).Exec(c)
+			return false, w.Update().SetFailingSince(c.Time(w.ID)).Exec(c)
 		}
 		if err := w.Update().SetEnabled(false).SetDisabledAt(c.Time(w.ID)).SetDisabledAutomatically(true).Exec(
 			c); err != nil {
-			return fmt.Errorf("mark it: %w", err)
+			return false, fmt.Errorf("mark it: %w", err)
 		}
 		if err := Cancel(c, storeID, webhookID); err != nil {
-			return err
+			return false, err
 		}
-		disabled = true
-		return notice.WriteForWebhook(c, q.db, c.Tx, webhookID, c.Time(webhookID))
+		return true, notice.WriteForWebhook(c, q.db, c.Tx, webhookID, c.Time(webhookID))
 	})
 	if err != nil {
 		return false, fmt.Errorf("disable webhook %s: %w", webhookID, err)

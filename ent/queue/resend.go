@@ -105,20 +105,19 @@ var ErrNoResend = errors.New("no such resend")
 // StepResend runs one step: it makes waiting deliveries of the next events due, and adds one for each subscribed event without
 // a pending or succeeded delivery. It fails with ErrNoResend, and does nothing to a finished resend.
 func StepResend(ctx context.Context, d *db.DB, resendID uuid.UUID) (Resend, error) {
-	var r Resend
-	err := hook.Run(ctx, d, func(c *hook.Change) error {
+	r, err := hook.Answer(ctx, d, func(c *hook.Change) (Resend, error) {
 		job, err := readResend(c, c.Tx, resendID)
 		if err != nil {
-			return err
+			return Resend{}, err
 		}
 		// The webhook's row comes first, as in disabling a webhook and creating a resend.
 		w, err := hook.LockRow(c, c.Tx.Webhook.Query().Where(webhook.StoreID(job.StoreID), webhook.ID(job.WebhookID)))
 		if err != nil && !ent.IsNotFound(err) {
-			return fmt.Errorf("read the webhook: %w", err)
+			return Resend{}, fmt.Errorf("read the webhook: %w", err)
 		}
 		// Other steps may have run before the lock was granted.
 		if job, err = readResend(c, c.Tx, resendID); err != nil {
-			return err
+			return Resend{}, err
 		}
 		switch {
 		case job.Finished:
@@ -128,8 +127,7 @@ func StepResend(ctx context.Context, d *db.DB, resendID uuid.UUID) (Resend, erro
 		default:
 			err = step(c, &job, w)
 		}
-		r = job.Resend
-		return err
+		return job.Resend, err
 	})
 	if err != nil {
 		return Resend{}, fmt.Errorf("step of resend %s: %w", resendID, err)

@@ -114,15 +114,15 @@ func (o *Operator) RevokeSession(ctx context.Context, in *adminv1.RevokeSessionR
 	if !ok {
 		return nil, sessionKind.notFound(in.GetId())
 	}
-	var revoked *adminv1.Session
-	err = hook.Run(ctx, o.db, func(c *hook.Change) error {
-		sessions, links, err := signin.End(c, o.db, c.Tx, []predicate.Session{session.StoreID(t.ID), session.ID(rowID)},
+	return hook.Answer(ctx, o.db, func(c *hook.Change) (*adminv1.Session, error) {
+		sessions, links, err := signin.End(c, []predicate.Session{session.StoreID(t.ID), session.ID(rowID)},
 			[]predicate.SignInLink{signinlink.StoreID(t.ID), signinlink.ID(rowID)})
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if revoked, err = readSession(c, t, rowID); err != nil {
-			return err
+		revoked, err := readSession(c, t, rowID)
+		if err != nil {
+			return nil, err
 		}
 		if sessions+links > 0 {
 			resource := map[adminv1.Session_Kind]string{adminv1.Session_session: "session",
@@ -130,9 +130,8 @@ func (o *Operator) RevokeSession(ctx context.Context, in *adminv1.RevokeSessionR
 			c.Record(resource+".revoked", resource, rowID,
 				hook.FieldChange{Field: "member", To: revoked.Member}, hook.FieldChange{Field: "endedAt", To: c.Time()})
 		}
-		return nil
+		return revoked, nil
 	})
-	return revoked, err
 }
 
 // readSession returns the session or else the unused sign-in link with this id.
@@ -172,21 +171,17 @@ func (o *Operator) RevokeSessions(ctx context.Context, in *adminv1.RevokeSession
 		ofStore, linksOfStore = append(ofStore, session.Member(member)), append(linksOfStore, signinlink.Member(member))
 		whose = []hook.FieldChange{{Field: "member", To: member}}
 	}
-	ended := &adminv1.RevokeSessionsResponse{}
-	err = hook.Run(ctx, o.db, func(c *hook.Change) error {
-		sessions, links, err := signin.End(c, o.db, c.Tx, ofStore, linksOfStore)
-		if err != nil || sessions+links == 0 {
-			return err
+	return hook.Answer(ctx, o.db, func(c *hook.Change) (*adminv1.RevokeSessionsResponse, error) {
+		sessions, links, err := signin.End(c, ofStore, linksOfStore)
+		if err != nil {
+			return nil, err
 		}
-		ended.Sessions, ended.Links = int32(sessions), int32(links) //nolint:gosec // No store has 2^31 sessions or links.
-		c.Record("store.signed_out", "store", t.ID, append(whose[:len(whose):len(whose)],
-			hook.FieldChange{Field: "sessions", To: int64(sessions)}, hook.FieldChange{Field: "links", To: int64(links)})...)
-		return nil
+		if sessions+links > 0 {
+			c.Record("store.signed_out", "store", t.ID, append(whose[:len(whose):len(whose)],
+				hook.FieldChange{Field: "sessions", To: int64(sessions)}, hook.FieldChange{Field: "links", To: int64(links)})...)
+		}
+		return &adminv1.RevokeSessionsResponse{Sessions: int32(sessions), Links: int32(links)}, nil //nolint:gosec // No store has 2^31 sessions or links.
 	})
-	if err != nil {
-		return nil, err
-	}
-	return ended, nil
 }
 
 // CreateSignInLink creates a link that signs a member in once. Only the answer has its secret.

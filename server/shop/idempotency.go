@@ -29,7 +29,7 @@ import (
 // Callers put e-mails and phones into keys and requests, and a plain hash of a phone is found by trying all phones. So the
 // hashes are keyed, with a secret in the same table: all processes and a restored backup have it, and it is deleted with the
 // store.
-//
+
 // IdempotencyWindow is how long an answer is stored under its key.
 const IdempotencyWindow = 24 * time.Hour
 

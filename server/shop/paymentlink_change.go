@@ -65,6 +65,7 @@ func checkLink(row, next *ent.PaymentLink, now time.Time) error {
 	return nil
 }
 
+// CreatePaymentLink creates a payment link of the context's store.
 func (s *Shop) CreatePaymentLink(
 	ctx context.Context, in *storefrontv1.CreatePaymentLinkRequest,
 ) (*storefrontv1.PaymentLink, error) {

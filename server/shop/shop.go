@@ -36,6 +36,7 @@ type Options struct {
 	Buckets tenant.Buckets
 }
 
+// DefaultPublicURL is the default of Options.PublicURL.
 const DefaultPublicURL = "http://localhost:3000"
 
 // Shop has the operations on stores' data. Goroutines may share it.

@@ -306,15 +306,15 @@ func fingerprintOf(secret string) []byte {
 
 // End counts the sessions and unused links that it ends. It ends links first: if another transaction signs in with one, End
 // waits for it and then ends its session.
-func End(c *hook.Change, d *db.DB, tx *ent.Tx, sessionConditions []predicate.Session, linkConditions []predicate.SignInLink) (
+func End(c *hook.Change, sessionConditions []predicate.Session, linkConditions []predicate.SignInLink) (
 	sessions, links int, err error) {
 	now := c.Time()
-	links, err = tx.SignInLink.Update().Where(append(linkConditions, UsableLink(d))...).SetRevokedAt(now).Save(c)
+	links, err = c.Tx.SignInLink.Update().Where(append(linkConditions, UsableLink(c.DB))...).SetRevokedAt(now).Save(c)
 	if err != nil {
 		return 0, 0, fmt.Errorf("revoke sign-in links: %w", err)
 	}
-	if sessions, err = tx.Session.Update().Where(append(sessionConditions,
-		ActiveSession(d))...).SetEndedAt(now).Save(c); err != nil {
+	if sessions, err = c.Tx.Session.Update().Where(append(sessionConditions,
+		ActiveSession(c.DB))...).SetEndedAt(now).Save(c); err != nil {
 		return 0, 0, fmt.Errorf("end sessions: %w", err)
 	}
 	return sessions, links, nil
