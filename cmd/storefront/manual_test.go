@@ -10,9 +10,12 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/alecthomas/kong"
 	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/server/edge"
 )
 
 var update = flag.Bool("update", false, "write the manual's tables of commands and flags anew")
@@ -143,6 +146,23 @@ func TestManualHasTheWordsOfTheHelp(t *testing.T) {
 			continue
 		}
 		require.Equal(t, row.table, table, "%s: run go test ./cmd/storefront -run TestManual -update", row.mark)
+	}
+}
+
+// The manual names the limits of the public listener as they are in the code.
+func TestManualHasTheLimitsOfARequest(t *testing.T) {
+	t.Parallel()
+	section := manualSection(t, "internet.md", "What a request may be")
+	seconds := func(d time.Duration) int { return int(d / time.Second) }
+	for _, row := range []string{
+		fmt.Sprintf("| Body | %d MiB |", edge.MaxBodyBytes>>20),
+		fmt.Sprintf("| Headers | %d KiB, within %d seconds |", edge.MaxHeaderBytes>>10, seconds(edge.DefaultReadHeaderTimeout)),
+		fmt.Sprintf("| Time for the body to arrive | `--request-timeout`, %d seconds at most |", seconds(edge.DefaultReadTimeout)),
+		fmt.Sprintf("| Time for the response | `--request-timeout` (%d seconds), then 503 |", seconds(edge.DefaultTimeout)),
+		fmt.Sprintf("| Time for the client to read the response | %d seconds, or twice", seconds(edge.WriteTimeout)),
+		fmt.Sprintf("| Idle connection | %d seconds |", seconds(edge.IdleTimeout)),
+	} {
+		require.Contains(t, section, "\n"+row)
 	}
 }
 
