@@ -1,10 +1,9 @@
 package docs
 
 import (
+	"fmt"
 	"html"
 	"regexp"
-	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/yuin/goldmark/ast"
@@ -12,8 +11,8 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// languages are the languages between which a reader chooses, and their names, in the order of the choice.
-var languages = [][2]string{{"sh", "curl"}, {"ts", "TypeScript"}, {"go", "Go"}, {"php", "PHP"}, {"python", "Python"}}
+// languages has the names of the languages between which a reader chooses.
+var languages = map[string]string{"sh": "curl", "ts": "TypeScript", "go": "Go", "php": "PHP", "python": "Python"}
 
 // grammar returns a pattern of the parts of a program that have a colour: comments, texts, keywords and numbers, in this order.
 func grammar(comment, keywords string) *regexp.Regexp {
@@ -86,39 +85,20 @@ var (
 func tabbed(page string) string {
 	groups := 0
 	return adjacent.ReplaceAllStringFunc(page, func(run string) string {
-		var out strings.Builder
-		var own []string // the languages of the blocks in group
-		group := ""
-		end := func() {
-			if len(own) > 1 {
-				groups++
-				out.WriteString(`<div class="samples"><fieldset><legend class="unseen">Language of the sample</legend>`)
-				for _, language := range languages {
-					if !slices.Contains(own, language[0]) {
-						continue
-					}
-					name, checked := language[1], ""
-					if language[0] == own[0] {
-						checked = " checked"
-					}
-					if name == "curl" && !strings.Contains(group, name) {
-						name = "Shell"
-					}
-					out.WriteString(`<label><input type="radio" name="language-` + strconv.Itoa(groups) + `" value="` + language[0] + `"` + checked + `>` +
-						name + `</label>`)
-				}
-				group = "</fieldset>\n" + group + "</div>\n"
-			}
-			out.WriteString(group)
-			own, group = nil, ""
+		blocks := oneBlock.FindAllStringSubmatch(run, -1)
+		if len(blocks) < 2 || blocks[0][1] == blocks[1][1] {
+			return run
 		}
-		for _, block := range oneBlock.FindAllStringSubmatch(run, -1) {
-			if slices.Contains(own, block[1]) {
-				end()
+		groups++
+		choices, checked := "", " checked"
+		for _, block := range blocks {
+			name := languages[block[1]]
+			if name == "curl" && !strings.Contains(run, name) {
+				name = "Shell"
 			}
-			own, group = append(own, block[1]), group+block[0]
+			choices += fmt.Sprintf(`<label><input type="radio" name="language-%d" value="%s"%s>%s</label>`, groups, block[1], checked, name)
+			checked = ""
 		}
-		end()
-		return out.String()
+		return `<div class="samples"><fieldset><legend class="unseen">Language of the sample</legend>` + choices + "</fieldset>\n" + run + "</div>\n"
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"html/template"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -51,11 +52,17 @@ var parts = []part{
 	{"Change it", []string{"CONTRIBUTING.md", "RELEASING.md", "SECURITY.md"}, false},
 }
 
-// group is a list of pages in the navigation.
-type group struct {
-	Title string
-	Pages []*Page
-}
+// navigation is a part of the site's navigation, and group is a list of pages in it.
+type (
+	navigation struct {
+		Title  string
+		Groups []*group
+	}
+	group struct {
+		Title string
+		Pages []*Page
+	}
+)
 
 // Page is a page of the site.
 type Page struct {
@@ -63,7 +70,9 @@ type Page struct {
 	Name, Title string
 	// Markdown is the text of a file of the repository, with the addresses of the site in its links.
 	Markdown string
-	file     string
+	// Part is the index of the page's part of the navigation.
+	Part int
+	file string
 }
 
 // Path returns the path at which a server has the page.
@@ -78,10 +87,9 @@ func pathOf(name string) string {
 
 // site is all pages for some readers.
 type site struct {
-	names  map[string]string // of the pages, by file
-	pages  []*Page
-	titles []string // of the parts
-	groups [][]*group
+	names map[string]string // of the pages, by file
+	pages []*Page
+	parts []navigation
 }
 
 // sites has the site for each kind of readers, made when a process first needs it.
@@ -124,21 +132,20 @@ func read(target string) (file, text string) {
 
 func newSite(parts []part) *site {
 	s := &site{names: map[string]string{}}
-	for _, one := range parts {
+	for i, one := range parts {
 		var groups []*group
-		add := func(heading, target string) (text string) {
+		add := func(heading, target string) {
 			file, text := read(target)
 			if text == "" || s.names[file] != "" {
-				return ""
+				return
 			}
-			p := &Page{Name: nameOf(file), Title: strings.Trim(title.FindStringSubmatch(text)[1], "`"), Markdown: text, file: file}
+			p := &Page{Name: nameOf(file), Title: strings.Trim(title.FindStringSubmatch(text)[1], "`"), Markdown: text, Part: i, file: file}
 			s.names[file], s.pages = p.Name, append(s.pages, p)
 			if len(groups) == 0 || one.grouped && groups[len(groups)-1].Title != heading {
 				groups = append(groups, &group{Title: heading})
 			}
 			last := groups[len(groups)-1]
 			last.Pages = append(last.Pages, p)
-			return text
 		}
 		for _, file := range one.files {
 			heading := ""
@@ -152,7 +159,7 @@ func newSite(parts []part) *site {
 				add(heading, path.Join(path.Dir(file), found[2]))
 			}
 		}
-		s.titles, s.groups = append(s.titles, one.title), append(s.groups, groups)
+		s.parts = append(s.parts, navigation{one.title, groups})
 	}
 	for _, p := range s.pages {
 		p.Markdown = s.relinked(p)
@@ -195,9 +202,9 @@ func (s *site) index() string {
 	_, about, _ := strings.Cut(s.pages[0].Markdown, "\n\n")
 	about, _, _ = strings.Cut(about, "\n\n")
 	out.WriteString("# " + s.pages[0].Title + "\n\n> " + strings.ReplaceAll(about, "\n", "\n> ") + "\n\nIts URL is " + Address + ".\n")
-	for i, groups := range s.groups {
-		out.WriteString("\n## " + s.titles[i] + "\n")
-		for _, g := range groups {
+	for _, one := range s.parts {
+		out.WriteString("\n## " + one.Title + "\n")
+		for _, g := range one.Groups {
 			out.WriteString("\n")
 			for _, p := range g.Pages {
 				out.WriteString("- [" + p.Title + "](" + Path + "/" + p.Name + ".md)\n")
@@ -291,28 +298,13 @@ func body(p *Page) string {
 
 // render returns a page of the site, and what the search finds in it.
 func (s *site) render(p *Page) (string, []hit) {
-	type navPart struct {
-		Title  string
-		Open   bool
-		Groups []*group
-	}
-	var nav []navPart
-	for i, groups := range s.groups {
-		open := len(s.groups) == 1
-		for _, g := range groups {
-			for _, other := range g.Pages {
-				open = open || other == p
-			}
-		}
-		nav = append(nav, navPart{s.titles[i], open, groups})
-	}
 	shown := body(p)
 	if p.Name == front {
 		shown = strings.Replace(shown, "</h1>", "</h1>\n<p class=\"address\">Its URL is <code>"+Address+"</code>.</p>", 1)
 	}
 	var out strings.Builder
 	if err := pageTemplate.Execute(&out, map[string]any{
-		"Page": p, "Nav": nav, "Front": p.Name == front,
+		"Page": p, "Nav": s.parts, "Front": p.Name == front,
 		// These texts are the project's own, and not a client's.
 		"Body": template.HTML(shown), "Style": template.HTML("<style>" + styles + "</style>"), //nolint:gosec // See above.
 		"Script": template.HTML("<script>" + script + "</script>"), //nolint:gosec // See above.
@@ -337,22 +329,17 @@ var (
 
 // hits returns the headings and fields of a page, each with the words up to the next.
 func hits(p *Page, shown string) (all []hit) {
-	places := place.FindAllStringSubmatchIndex(shown, -1)
-	for i, at := range places {
-		end := len(shown)
-		if i+1 < len(places) {
-			end = places[i+1][0]
-		}
-		text := shown[at[1]:end]
-		name, _, _ := strings.Cut(text, "</")
-		name = html.UnescapeString(markup.ReplaceAllString(name, ""))
-		one := hit{URL: p.Path() + "#" + shown[at[2]:at[3]], Name: name, Where: p.Title,
-			Words: strings.Join(strings.Fields(html.UnescapeString(markup.ReplaceAllString(text, " "))), " ")}
-		if i == 0 {
-			one.URL, one.Where = p.Path(), ""
-		}
-		all = append(all, one)
+	words := func(text string) string {
+		return strings.Join(strings.Fields(html.UnescapeString(markup.ReplaceAllString(text, " "))), " ")
 	}
+	end := len(shown)
+	for _, at := range slices.Backward(place.FindAllStringSubmatchIndex(shown, -1)) {
+		name, _, _ := strings.Cut(shown[at[1]:end], "</")
+		all = append(all, hit{p.Path() + "#" + shown[at[2]:at[3]], words(name), p.Title, words(shown[at[1]:end])})
+		end = at[0]
+	}
+	slices.Reverse(all)
+	all[0].URL, all[0].Where = p.Path(), ""
 	return all
 }
 
