@@ -50,6 +50,7 @@ func (s *Server) pages(operator *admin.Operator) []monitor.Mount {
 	c := s.config
 	pages := s.bounded(s.withTimeout(dashboard.New(dashboard.Config{
 		Operator: operator, Sessions: signin.New(c.DB), Now: c.DB.Now, Unreachable: db.IsUnreachable, Logger: c.Logger, Slots: s.slots, Platform: c.Platform,
+		API: s.knownAddress(),
 	})))
 	return []monitor.Mount{{Pattern: dashboard.Path, Handler: pages}, {Pattern: dashboard.Path + "/", Handler: pages}}
 }
@@ -128,6 +129,15 @@ func (s *Server) publicAddress(*http.Request) string {
 		return "http://" + at.String()
 	}
 	return ""
+}
+
+// knownAddress returns the API's address for other machines or, if only this machine can reach it, for this one. It is empty if
+// nothing names the address.
+func (s *Server) knownAddress() string {
+	if s.config.APIURL == "" && s.config.Certificates != nil && len(s.config.APIDomains) > 0 {
+		return "https://" + s.config.APIDomains[0]
+	}
+	return s.config.apiAddress(s.publicAddress)(nil)
 }
 
 // bounded refuses a request without the operator's token while too many such requests are open. Health and metrics are exempt,

@@ -38,7 +38,7 @@ const Path = "/dashboard"
 
 const maxFormBytes = 64 << 10
 
-// Config requires every field.
+// Config requires every field but API.
 type Config struct {
 	Sessions *signin.Sessions
 	Operator *admin.Operator
@@ -51,6 +51,8 @@ type Config struct {
 	Slots *limit.Slots
 	// Platform has passed Platform.Check.
 	Platform Platform
+	// API is the API's address, such as https://api.example.com; empty if this process does not know it.
+	API string
 }
 
 type dashboard struct {

@@ -88,7 +88,23 @@ func (d *dashboard) createKey(v *visit) error {
 		}
 		return d.showKeyForm(v, http.StatusUnprocessableEntity, form{Values: sent, Problems: wrong})
 	}
-	return d.page(v, view{Title: "Your new API key", Section: "keys", Template: "key_created", Body: created})
+	return d.page(v, view{Title: "Your new API key", Section: "keys", Template: "key_created", Body: createdKey{created, d.API,
+		d.tryOut(created.GetKey().GetScopes())}})
+}
+
+// createdKey has the API's address, and a command that tries the key out; both are empty if the address is unknown.
+type createdKey struct {
+	*adminv1.CreateKeyResponse
+	API, Command string
+}
+
+// tryOut returns a command whose request the scopes allow. Every scope allows a GET of its resource.
+func (d *dashboard) tryOut(scopes []string) string {
+	if d.API == "" || len(scopes) == 0 {
+		return ""
+	}
+	resource, _, _ := strings.Cut(scopes[0], ":")
+	return "curl " + d.API + "/v1/" + strings.ReplaceAll(resource, "_", "-") + ` --header "Authorization: Bearer $SHOP_KEY"`
 }
 
 // question asks the member to confirm an action; ask.html has the texts.

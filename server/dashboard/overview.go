@@ -40,6 +40,7 @@ type overviewBody struct {
 	Day                       chart
 	// DayDeliveries is the address of the last day's deliveries.
 	DayDeliveries string
+	API           string
 }
 
 // Calm is true if nothing needs attention.
@@ -63,7 +64,7 @@ func (d *dashboard) overview(v *visit) error {
 		return err
 	}
 	body := overviewBody{
-		HasKeys:       len(keys) > 0,
+		HasKeys: len(keys) > 0, API: d.API,
 		DayDeliveries: Path + "/deliveries?" + url.Values{"since": {v.now.Add(-24 * time.Hour).UTC().Format(time.RFC3339)}}.Encode(),
 	}
 	var day []usage.Tally

@@ -34,6 +34,8 @@ type place struct {
 	logs     *log
 }
 
+const apiAddress = "https://api.example.com"
+
 type log struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -70,7 +72,7 @@ func newPlace(t *testing.T, d *db.DB, platforms ...dashboard.Platform) place {
 	}
 	server := httptest.NewServer(dashboard.New(dashboard.Config{
 		Operator: p.operator, Sessions: signin.New(d), Now: d.Now, Unreachable: db.IsUnreachable, Logger: p.logger(), Slots: limit.NewSlots(4, 2),
-		Platform: platform,
+		Platform: platform, API: apiAddress,
 	}))
 	t.Cleanup(server.Close)
 	p.url = server.URL

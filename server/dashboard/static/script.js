@@ -146,5 +146,4 @@
       fetch(alive.action, { method: "POST", body: new URLSearchParams(new FormData(alive)), credentials: "same-origin" }).catch(() => {});
     });
   }
-  document.querySelector("nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
 })();
