@@ -50,16 +50,19 @@ func shapeOf[R, M any](also ...string) shape[R, M] {
 
 // copied returns a function that copies one column to its field.
 func copied(to reflect.StructField, field int, from reflect.StructField, place int) func(message, row reflect.Value) {
+	if to.Type == from.Type && to.Type.Kind() == reflect.String { // faster than Set
+		return func(message, row reflect.Value) { message.Field(field).SetString(row.Field(place).String()) }
+	}
 	if to.Type == from.Type {
 		return func(message, row reflect.Value) { message.Field(field).Set(row.Field(place)) }
 	}
 	if enum, ok := reflect.Zero(to.Type).Interface().(protoreflect.Enum); ok && from.Type.Kind() == reflect.String {
-		values := enum.Descriptor().Values()
-		return func(message, row reflect.Value) {
-			if v := values.ByName(protoreflect.Name(row.Field(place).String())); v != nil {
-				message.Field(field).SetInt(int64(v.Number()))
-			}
+		numbers := map[string]int64{}
+		for i := range enum.Descriptor().Values().Len() {
+			v := enum.Descriptor().Values().Get(i)
+			numbers[string(v.Name())] = int64(v.Number())
 		}
+		return func(message, row reflect.Value) { message.Field(field).SetInt(numbers[row.Field(place).String()]) }
 	}
 	if to.Type == reflect.TypeFor[string]() && from.Type == reflect.TypeFor[uuid.UUID]() {
 		return func(message, row reflect.Value) {
