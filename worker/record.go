@@ -147,7 +147,7 @@ func (w *Worker) applyWebhookState(ctx context.Context, outcomes []queue.Outcome
 		switch state := states[o.Delivery.WebhookID]; {
 		case !state.Accepts(o.Delivery):
 			o.Status = queue.Cancelled
-		case state.FailedTooLong && o.CountsAsFailure && o.Delivery.StoreID != notice.Platform:
+		case state.FailedTooLong && o.CountsAsFailure && o.Delivery.StoreID != notice.NoStore:
 			// w.disable cancels all pending deliveries. If the webhook stays enabled, because an attempt succeeded or disabling
 			// failed, this one gets its next attempt; w.attempt ends one that has had all.
 			if o.Status != queue.Pending {

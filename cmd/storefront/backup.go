@@ -98,8 +98,7 @@ func (c *backupCreateCmd) backUp(ctx context.Context, handle *db.DB) (done backu
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noticeTimeout)
 		defer cancel()
 		_ = writeBackupNotice(ctx, handle, time.Time{}, notice.Notice{
-			Type: notice.BackupFailed, Text: fmt.Sprintf("The backup to %s failed; the backups before it are left as they are. %v.", c.To, err),
-			About: map[string]any{"to": c.To, "error": err.Error()},
+			Type: notice.BackupFailed, Data: map[string]any{"to": c.To, "error": err.Error()},
 		})
 	}
 	var removing error
@@ -109,15 +108,12 @@ func (c *backupCreateCmd) backUp(ctx context.Context, handle *db.DB) (done backu
 	if err != nil {
 		return done, err
 	}
-	took := time.Since(began)
-	done.DurationMS = took.Milliseconds()
+	done.DurationMS = time.Since(began).Milliseconds()
 	if key, _ := keyFile(c.DatabaseURL); exists(key) {
 		done.SecretKeyFile = &key
 	}
 	err = writeBackupNotice(ctx, handle, at, notice.Notice{
-		Type: notice.BackupFinished, Text: fmt.Sprintf("The backup %s is finished and verified: %s bytes in %s.", filepath.Base(done.File),
-			grouped(done.Bytes), took.Round(time.Millisecond)),
-		About: map[string]any{"file": done.File, "bytes": done.Bytes, "durationMs": done.DurationMS},
+		Type: notice.BackupFinished, Data: map[string]any{"file": done.File, "bytes": done.Bytes, "durationMs": done.DurationMS},
 	})
 	if removing != nil {
 		err = errors.Join(err, fmt.Errorf("the backup %s is whole, but older ones are not removed: %w", done.File, removing))
@@ -268,8 +264,7 @@ func writeBackupNotice(ctx context.Context, handle *db.DB, verified time.Time, n
 				return err
 			}
 		}
-		_, err := notice.Write(c, handle, c.Tx, c.Time(), n)
-		return err
+		return notice.Write(c, handle, c.Tx, c.Time(), n)
 	})
 	if err != nil {
 		return fmt.Errorf("the notice of the backup is not written: %w", err)

@@ -326,6 +326,6 @@ func TestBackupsAreToldOf(t *testing.T) {
 	i.run(nil, "backup", "--to", folder, "--keep", "2")
 	finished := in.next()
 	require.Equal(t, notice.BackupFinished, finished.Type)
-	require.Regexp(t, `is finished and verified: [\d,]+ bytes in .*"bytes":\d+,"durationMs":\d+`, string(finished.Data))
+	require.Regexp(t, `"bytes":\d+,"durationMs":\d+,"file":`, string(finished.Data))
 	w.stop()
 }

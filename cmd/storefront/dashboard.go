@@ -58,7 +58,7 @@ type dashboardLinkCmd struct {
 	Expires time.Duration `default:"10m" least:"1s" greatest:"24h" placeholder:"TIME" help:"How long the link is valid: 1s to 24h (default: 10m)."`
 	URL     linkBaseURL   `name:"url" placeholder:"URL" help:"URL under which the member reaches the admin listener (default: --dashboard-url, else --admin-url, else http://127.0.0.1:8081). With https the session's cookie travels over HTTPS only; http is for a loopback address."`
 
-	DashboardURL apiURL `name:"dashboard-url" placeholder:"URL" help:"Public URL of the dashboard, as set for the server."`
+	DashboardURL apiURL `name:"dashboard-url" placeholder:"URL" help:"Public URL of the dashboard, such as https://dashboard.example.com."`
 }
 
 func (c *dashboardLinkCmd) defaultURL(s *invocation) (base linkBaseURL, err error) {

@@ -9,7 +9,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 
@@ -128,7 +127,7 @@ func (c *devCmd) serve(s *invocation, handle *db.DB, data database, logger *slog
 				s.printMessage(fmt.Sprintf("the store %s is %s: the API refuses its key", demoSlug, demo.GetStatus()))
 			}
 			// Turn notices off, so that none reports dev's own key.
-			if err := notice.SetSink(ctx, handle, nil, notice.Sink{}); err != nil {
+			if err := notice.SetWebhook(ctx, handle, nil, "", ""); err != nil {
 				return err
 			}
 			key, err := c.apiKey(ctx, s, handle, o, demo.GetId())
@@ -138,8 +137,7 @@ func (c *devCmd) serve(s *invocation, handle *db.DB, data database, logger *slog
 			if err := receives.register(ctx, o, demoSlug); err != nil {
 				return err
 			}
-			if err := notice.SetSink(ctx, handle, ring, notice.Sink{URL: receives.url(), Secret: receives.secret,
-				Dashboard: baseURL(running.AdminAddr())}); err != nil {
+			if err := notice.SetWebhook(ctx, handle, ring, receives.url(), receives.secret); err != nil {
 				return err
 			}
 			group.Go(func() error { return receives.run(ctx) })
@@ -188,8 +186,7 @@ func showReceived(s *invocation, got received) {
 		verified = "REFUSED: the signature does not match"
 	}
 	text := fmt.Sprintf("\n← %s, attempt %s, %s: %s\n", got.Type, got.Attempt, verified, visible(got.About))
-	// A notice's text is printed already.
-	if slices.Contains(hook.EventTypes(), got.Type) {
+	if len(got.Data) > 0 && got.Type != hook.Ping { // the text above is all that a ping has
 		text += fmt.Sprintf("  %s\n", got.Data)
 	}
 	_, _ = io.WriteString(s.out, text)

@@ -82,16 +82,15 @@ func devArgs(data string, more ...string) []string {
 	return append([]string{"dev", "--addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0", "--data", data}, more...)
 }
 
-func TestDevShowsANoticeAsItsTextAndAnEventWithItsObject(t *testing.T) {
+func TestDevShowsNoticesAndEvents(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	s := &invocation{out: &out}
-	showReceived(s, received{Attempt: "1", Verified: true, About: "It failed.", Type: notice.WebhookFailing,
-		Data: []byte(`{"text":"It failed."}`)})
-	showReceived(s, received{Attempt: "1", Verified: true, About: "Customer A", Type: hook.EventTypes()[0],
-		Data: []byte(`{"name":"A"}`)})
-	require.Equal(t, "\n← webhook.failing, attempt 1, signature verified: It failed.\n"+
-		"\n← "+hook.EventTypes()[0]+", attempt 1, signature verified: Customer A\n  {\"name\":\"A\"}\n", out.String())
+	for kind, data := range map[string]string{notice.WebhookFailing: `{"storeName":"A","hours":1}`, hook.CustomerCreated: `{"name":"A"}`} {
+		showReceived(s, received{Attempt: "1", Verified: true, About: "A", Type: kind, Data: []byte(data)})
+		require.Equal(t, "\n← "+kind+", attempt 1, signature verified: A\n  "+data+"\n", out.String())
+		out.Reset()
+	}
 }
 
 func TestDevSaysItAllInJSON(t *testing.T) {

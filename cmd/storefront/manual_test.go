@@ -23,7 +23,7 @@ var update = flag.Bool("update", false, "write the manual's tables of commands a
 // sections has the headings of the manual that describe flags in more detail.
 var sections = map[string]string{
 	"admin-addr": "monitor.md#health", "brand-name": "platform.md#the-dashboard", "buckets": "internet.md#one-url-for-several-installations",
-	"dashboard-url": "webhooks.md#notices", "drain-delay": "internet.md#restarts-without-a-lost-request", "egress-proxy": "webhooks.md#delivering",
+	"drain-delay": "internet.md#restarts-without-a-lost-request", "egress-proxy": "webhooks.md#delivering",
 	"frame-ancestors": "platform.md#the-dashboard", "max-connections": "internet.md#what-a-request-may-be", "notices-url": "webhooks.md#notices",
 	"old-admin-token": "platform.md#admin-services", "old-secret-keys": "#replacing-the-secret-key", "request-timeout": "monitor.md#overload",
 	"tls-domain": "machine.md", "dashboard-domain": "machine.md", "worker": "machine.md", "backup-to": "backup.md",

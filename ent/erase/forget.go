@@ -364,10 +364,8 @@ func (e eraser) finish(c *hook.Change, f *Forgetting, reader string) error {
 		return nil
 	}
 	f.FinishedAt, f.LogWaitsFor, f.Before = new(e.Now()), reader, nil
-	_, err = notice.Write(c, e.DB, c.Tx, c.Time(), notice.Notice{Type: notice.CustomerForgotten, StoreID: f.StoreID,
-		Text:  "A customer was forgotten as asked: name, e-mail and phone are gone from all that the store keeps.",
-		About: map[string]any{"customerId": f.CustomerID}})
-	return err
+	return notice.Write(c, e.DB, c.Tx, c.Time(), notice.Notice{Type: notice.CustomerForgotten, StoreID: f.StoreID,
+		Data: map[string]any{"customerId": f.CustomerID}})
 }
 
 // customer erases the personal data in the customer's row, and the orders' notes.

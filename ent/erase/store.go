@@ -59,8 +59,7 @@ func Store(ctx context.Context, d *db.DB, storeID uuid.UUID) error {
 		if err != nil || len(found) == 0 {
 			return err
 		}
-		if _, err := notice.Write(c, d, c.Tx, c.Time(), notice.Notice{Type: notice.StoreDeleted, StoreID: storeID,
-			Text: "The store and all that it had were deleted, as ordered. It cannot be restored."}); err != nil {
+		if err := notice.Write(c, d, c.Tx, c.Time(), notice.Notice{Type: notice.StoreDeleted, StoreID: storeID}); err != nil {
 			return err
 		}
 		_, err = c.Tx.ExecContext(c, "DELETE FROM stores WHERE id = $1", storeID)

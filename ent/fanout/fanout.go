@@ -36,7 +36,7 @@ type Tx interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 }
 
-// Event is an event that the transaction has stored.
+// Event is an event that the transaction stores.
 type Event struct {
 	ID   uuid.UUID
 	Type string
@@ -55,8 +55,8 @@ type Delivery struct {
 	Epoch int64 `json:"epoch"`
 }
 
-// Write adds the deliveries of a store's events, which the transaction tx of d has stored, and returns how many it added. They
-// are due now; now becomes their time of creation. The caller wakes the workers after the commit (db.DB.Announce).
+// Write adds the deliveries of a store's events, which the transaction tx of d stores, and returns how many it added. They are
+// due now; now becomes their time of creation. The caller wakes the workers after the commit (db.DB.Announce).
 //
 // The id of a delivery is derived from its event and webhook, so no event gets a second one.
 func Write(ctx context.Context, d *db.DB, tx Tx, now time.Time, store uuid.UUID, events []Event) (int, error) {
@@ -122,26 +122,6 @@ func Add(ctx context.Context, d *db.DB, tx db.Querier, now time.Time, deliveries
 		added++
 	}
 	return added, nil
-}
-
-// Waits reports whether a delivery of a store's event waits or is being attempted.
-func Waits(ctx context.Context, d *db.DB, tx db.Querier, store, event uuid.UUID) (found bool, err error) {
-	query := "SELECT EXISTS (SELECT 1 FROM deliveries WHERE store_id = $1 AND event_id = $2)"
-	queries := []string{query}
-	if d.Distributed() { // in the order in which a delivery moves
-		queries = []string{"SELECT EXISTS (SELECT 1 FROM outbox WHERE store_id = $1 AND event_id = $2)", query}
-	}
-	for _, query := range queries {
-		for row := range db.Rows(ctx, tx, query, store, event) {
-			if err := row.Scan(&found); err != nil {
-				return false, fmt.Errorf("look for a waiting delivery: %w", err)
-			}
-		}
-		if found {
-			return true, nil
-		}
-	}
-	return false, nil
 }
 
 // intoOutbox adds the deliveries to the outbox, which on a Citus cluster is on the node of the store's events, so that both

@@ -54,13 +54,10 @@ func Time(id uuid.UUID) time.Time {
 	return time.UnixMilli(int64(binary.BigEndian.Uint64(ms[:]))).UTC()
 }
 
-// Sink is the id of the webhook that receives the notices to the platform: "notices" as a UUID of version 8.
-var Sink = uuid.UUID{'n', 'o', 't', 'i', 'c', 'e', 0x83, 's', 0x80}
-
-// IsReserved reports whether no row from outside may have the id: zero is for what belongs to no store, all ones for the
-// operator, and Sink is a row of its own. Other UUIDs of any version are accepted, because other shops, such as those on SQL
-// Server, have versions that RFC 9562 does not define. CHECK constraints of the tables repeat the rule.
-func IsReserved(id uuid.UUID) bool { return id == uuid.Nil || id == uuid.Max || id == Sink }
+// IsReserved reports whether no row from outside may have the id: zero is for what belongs to no store, and all ones for the
+// operator. Other UUIDs of any version are accepted, because other shops, such as those on SQL Server, have versions that RFC
+// 9562 does not define. CHECK constraints of the tables repeat the rule.
+func IsReserved(id uuid.UUID) bool { return id == uuid.Nil || id == uuid.Max }
 
 func putTime(id *uuid.UUID, t time.Time) {
 	var ms [8]byte

@@ -2,12 +2,15 @@ package notice_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
@@ -24,7 +27,7 @@ type bench struct {
 	t     *testing.T
 	clock *atomic.Int64
 	store uuid.UUID
-	// secrets seals the secrets of the sink and of webhooks.
+	// secrets seals the secrets of webhooks.
 	secrets *seal.Keyring
 }
 
@@ -66,35 +69,30 @@ func (b bench) set(query string, args ...any) {
 	b.do(func(c *hook.Change) error { return b.exec(c, query, args...) })
 }
 
-func (b bench) sink(dashboard string) {
+func (b bench) register() {
 	b.t.Helper()
-	require.NoError(b.t, notice.SetSink(b.t.Context(), b.DB, b.secrets, notice.Sink{URL: "https://mailer.example",
-		Secret:    "whsec_x",
-		Dashboard: dashboard}))
+	require.NoError(b.t, notice.SetWebhook(b.t.Context(), b.DB, b.secrets, "https://mailer.example", "whsec_x"))
 }
 
-// payload has the fields of a notice that the tests compare.
-type payload struct {
+// sent is a notice with the members that the tests compare.
+type sent struct {
 	Type  string
 	Store struct{ ID, Slug string }
-	Data  struct {
-		StoreName, SupportEmail, Subject, Text string
-		Page                                   *string
-		About                                  map[string]any
-	}
+	Data  map[string]any
 }
 
 // notices returns the notices written so far, oldest first.
-func (b bench) notices() (all []payload) {
+func (b bench) notices() (all []sent) {
 	b.t.Helper()
-	rows, err := b.Client().Event.Query().Where(event.StoreID(notice.Platform)).Order(event.ByID()).All(b.t.Context())
+	rows, err := b.Client().Event.Query().Where(event.StoreID(notice.NoStore)).Order(event.ByID()).All(b.t.Context())
 	require.NoError(b.t, err)
 	for _, row := range rows {
-		var n payload
+		var n sent
 		require.NoError(b.t, json.Unmarshal(row.Payload, &n))
 		require.Equal(b.t, row.Type, n.Type)
 		all = append(all, n)
 	}
+	require.Equal(b.t, len(all), dbtest.Queued(b.t, b.DB, notice.NoStore), "each has one delivery")
 	return all
 }
 
@@ -105,12 +103,9 @@ func (b bench) types() (types []string) {
 	return types
 }
 
-// deliver deletes all deliveries, as if the sink had received the notices.
-func (b bench) deliver() {
-	b.set("DELETE FROM deliveries")
-	if dbtest.IsCitus(b.DB) {
-		b.set("DELETE FROM outbox")
-	}
+func (b bench) write(n notice.Notice) {
+	b.t.Helper()
+	b.do(func(c *hook.Change) error { return notice.Write(c, b.DB, c.Tx, c.Time(), n) })
 }
 
 func (b bench) sweep(after time.Duration) {
@@ -119,138 +114,179 @@ func (b bench) sweep(after time.Duration) {
 	require.NoError(b.t, notice.Sweep(b.t.Context(), b.DB))
 }
 
-// webhook creates a webhook that has failed since the time failingSince, and returns its id.
-func (b bench) webhook(failingSince time.Time) uuid.UUID {
-	made := id.At(noon)
-	b.set(`INSERT INTO webhooks (id, store_id, url, events, secret, secret_key, failing_since, created_at, updated_at)
- VALUES ($1, $2, 'https://shop.example/secret-path', '[]', $3, $5, $4, $4, $4)`, made, b.store, []byte{1}, failingSince, b.secrets.Current())
-	return made
+// failing creates a webhook that has failed since a time.
+func (b bench) failing(since time.Time) notice.Webhook {
+	w := notice.Webhook{ID: id.At(noon), StoreID: b.store, URL: "https://shop.example/secret-path", Description: "CRM\nsync", FailingSince: since}
+	b.set(`INSERT INTO webhooks (id, store_id, url, description, events, secret, secret_key, failing_since, created_at, updated_at)
+ VALUES ($1, $2, $3, $4, '[]', $5, $6, $7, $8, $8)`, w.ID, w.StoreID, w.URL, w.Description, []byte{1}, b.secrets.Current(), since, noon)
+	return w
 }
 
-func TestANoticeNamesItsStoreAndItsPage(t *testing.T) {
-	t.Parallel()
-	run(t, func(b bench) {
-		write := func(n notice.Notice) (written uuid.UUID) {
-			b.do(func(c *hook.Change) (err error) {
-				written, err = notice.Write(c, b.DB, c.Tx, c.Time(), n)
-				return err
-			})
-			return written
+// recover clears the webhook's failing_since, as a worker does after a success.
+func (b bench) recover(w notice.Webhook) error {
+	return hook.Run(b.t.Context(), b.DB, func(c *hook.Change) error {
+		if err := b.exec(c, "UPDATE webhooks SET failing_since = NULL WHERE id = $1", w.ID); err != nil {
+			return err
 		}
-		exported := notice.Notice{Type: notice.StoreExported, StoreID: b.store, Text: "All was exported."}
-		require.Zero(t, write(exported), "there is no sink")
-		require.Empty(t, b.notices())
-
-		b.sink("https://dashboard.example")
-		require.NotZero(t, write(exported))
-		require.NotZero(t, write(notice.Notice{Type: notice.BackupFinished, Text: "The backup is in /b.",
-			About: map[string]any{"bytes": 7}}))
-		all := b.notices()
-		require.Equal(t, "help@shop.example", all[0].Data.SupportEmail)
-		require.Equal(t, b.store.String(), all[0].Store.ID)
-		require.Equal(t, "The data of Boutique & Co was exported", all[0].Data.Subject)
-		require.Equal(t, "All was exported. The page: https://dashboard.example/dashboard", all[0].Data.Text)
-		require.Equal(t, "https://dashboard.example/dashboard", *all[0].Data.Page)
-		require.Equal(t, uuid.Nil.String(), all[1].Store.ID)
-		require.Nil(t, all[1].Data.Page)
-		require.Equal(t, map[string]any{"bytes": 7.0}, all[1].Data.About)
-
-		require.NoError(t, notice.SetSink(t.Context(), b.DB, nil, notice.Sink{}))
-		require.Zero(t, write(exported), "the sink is off")
-		b.sink("")
-		require.NotZero(t, write(exported), "it is on again")
-		require.Nil(t, b.notices()[2].Data.Page)
+		return notice.WriteRecovered(c, b.DB, c.Tx, c.Time(), w)
 	})
 }
 
-// While a webhook fails, the platform gets one notice of the first failure, one after a day and one after two days, however
-// often the webhook's state is checked. Another notice tells that the webhook was disabled.
-func TestAWebhookIsToldOfInSteps(t *testing.T) {
+func TestANoticeIsAnEventAboutAStore(t *testing.T) {
 	t.Parallel()
 	run(t, func(b bench) {
-		made := b.webhook(noon)
-		b.sweep(time.Minute)
-		require.Empty(t, b.notices(), "there is no sink")
-		b.sink("https://dashboard.example")
-		for range 3 {
-			b.sweep(time.Minute)
-		}
-		require.Equal(t, []string{notice.WebhookFailing}, b.types())
-		first := b.notices()[0]
-		require.Contains(t, first.Data.Text, "The webhook at shop.example has not accepted an event since 1 October 2026 at 12:00 UTC.")
-		require.Equal(t, "https://dashboard.example/dashboard/webhooks/"+made.String(), *first.Data.Page)
-		require.NotContains(t, first.Data.Text, "secret-path")
+		exported := notice.Notice{Type: notice.StoreExported, StoreID: b.store, Data: map[string]any{"exportedAt": noon}}
+		b.write(exported)
+		require.Empty(t, b.notices(), "no webhook gets it")
 
-		b.deliver()
-		for range 3 {
-			b.sweep(24 * time.Hour)
-			b.sweep(0)
-			b.deliver()
-		}
-		require.Equal(t, []string{notice.WebhookFailing, notice.WebhookFailing, notice.WebhookFailing}, b.types())
-		require.InDelta(t, 24, b.notices()[1].Data.About["hours"], 0)
-		require.InDelta(t, 48, b.notices()[2].Data.About["hours"], 0)
+		b.register()
+		b.set("UPDATE stores SET name = $1 WHERE id = $2", "\u2029Awa & <b>\r\nBcc: x@example.com\u2028!", b.store)
+		b.write(exported)
+		b.write(notice.Notice{Type: notice.BackupFailed, Data: map[string]any{"bytes": 7, "error": "disk:\nfull"}})
+		all := b.notices()
+		require.Equal(t, b.store.String(), all[0].Store.ID)
+		require.Equal(t, "boutique", all[0].Store.Slug)
+		require.Equal(t, map[string]any{"storeName": "Awa & <b> Bcc: x@example.com !", "supportEmail": "help@shop.example",
+			"exportedAt": "2026-10-01T12:00:00.000Z"}, all[0].Data)
+		require.Equal(t, uuid.Nil.String(), all[1].Store.ID)
+		require.Equal(t, map[string]any{"bytes": 7.0, "error": "disk: full"}, all[1].Data)
 
-		b.set("UPDATE webhooks SET enabled = $1, disabled_automatically = $2 WHERE id = $3", false, true, made)
+		require.NoError(t, notice.SetWebhook(t.Context(), b.DB, nil, "", ""))
+		b.write(exported)
+		require.Len(t, b.notices(), 2, "the webhook is disabled")
+		b.register()
+		b.write(exported)
+		require.Len(t, b.notices(), 3, "it is enabled again")
+	})
+}
+
+// Processes that start at the same time make one webhook without a store, with the URL and the secret of one of them.
+func TestOneWebhookGetsNotices(t *testing.T) {
+	t.Parallel()
+	run(t, func(b bench) {
+		var starts errgroup.Group
+		for i := range 4 {
+			starts.Go(func() error {
+				return notice.SetWebhook(t.Context(), b.DB, b.secrets, fmt.Sprint("https://mailer", i, ".example"), fmt.Sprint("whsec_", i))
+			})
+		}
+		require.NoError(t, starts.Wait())
+		made, err := b.Client().Webhook.Query().Only(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, notice.NoStore, made.StoreID)
+		secret, err := b.secrets.Open(made.Secret, made.SecretKey, made.ID[:])
+		require.NoError(t, err)
+		require.Equal(t, made.URL, fmt.Sprintf("https://mailer%s.example", strings.TrimPrefix(secret, "whsec_")))
+		_, err = b.Writer().ExecContext(t.Context(), `INSERT INTO webhooks (id, store_id, url, events, secret, secret_key, created_at, updated_at)
+ VALUES ($1, $2, 'https://other.example', '[]', $3, '', $4, $4)`, id.At(noon), notice.NoStore, []byte{1}, noon)
+		require.True(t, db.IsUnique(err), "%v", err)
+	})
+}
+
+// A webhook's failures cause a notice after an hour, a day and two days, and its next success causes another. Each is written
+// once, however many processes sweep.
+func TestAWebhookThatFailsForLongIsToldOfInSteps(t *testing.T) {
+	t.Parallel()
+	run(t, func(b bench) {
+		b.register()
 		b.sweep(0)
+		w, short := b.failing(noon), b.failing(noon.Add(30*time.Minute))
+		b.sweep(59 * time.Minute)
+		require.Empty(t, b.notices())
+		require.NoError(t, b.recover(short))
+		b.sweep(10 * time.Minute)
+		var sweeps errgroup.Group
+		for range 3 {
+			sweeps.Go(func() error { return notice.Sweep(t.Context(), b.DB) })
+		}
+		require.NoError(t, sweeps.Wait())
+		require.Equal(t, []string{notice.WebhookFailing}, b.types())
+		require.Equal(t, map[string]any{"storeName": "Boutique & Co", "supportEmail": "help@shop.example", "webhookId": w.ID.String(),
+			"host": "shop.example", "description": "CRM sync", "failingSince": "2026-10-01T12:00:00.000Z", "hours": 1.0}, b.notices()[0].Data)
+		for range 30 {
+			b.sweep(2 * time.Hour)
+		}
+		var hours []any
+		for _, n := range b.notices() {
+			hours = append(hours, n.Data["hours"])
+		}
+		require.Equal(t, []any{1.0, 25.0, 49.0}, hours)
+		require.NoError(t, b.recover(w))
 		b.sweep(time.Hour)
-		require.Equal(t, notice.WebhookDisabled, b.types()[3])
+		require.Equal(t, notice.WebhookRecovered, b.types()[3])
 		require.Len(t, b.types(), 4)
 	})
 }
 
-// While a notice about a webhook is undelivered, no further notice about the webhook is written. So notices arrive in order,
-// and a state of the webhook that ends before the delivery causes no notice.
-func TestNoticesOfAWebhookWaitForEachOther(t *testing.T) {
+// What became due while no worker ran is told of once, by its last step. What was due before the first sweep is not.
+func TestNoticesOfTheTimeWithoutAWorker(t *testing.T) {
 	t.Parallel()
 	run(t, func(b bench) {
-		b.sink("")
-		made := b.webhook(noon)
-		b.sweep(time.Minute)
-		b.set("UPDATE webhooks SET failing_since = NULL WHERE id = $1", made)
-		b.sweep(time.Minute)
-		require.Equal(t, []string{notice.WebhookFailing}, b.types(), "the sink has not got it")
-		b.deliver()
-		b.sweep(time.Minute)
-		require.Equal(t, []string{notice.WebhookFailing, notice.WebhookRecovered}, b.types())
-		b.deliver()
+		b.register()
+		b.failing(noon.Add(-3 * time.Hour))
+		b.sweep(0)
+		require.Empty(t, b.notices())
+		b.key("crm", 15*24*time.Hour)
+		b.sweep(13 * 24 * time.Hour)
+		require.Equal(t, []string{notice.WebhookFailing, notice.KeyExpiring}, b.types())
+		require.EqualValues(t, 2, b.notices()[1].Data["days"])
 
-		b.set("UPDATE webhooks SET failing_since = $1 WHERE id = $2", b.Now(), made)
-		b.sweep(time.Minute)
-		require.Len(t, b.types(), 2, "it began to fail less than an hour after the last notice")
-		b.sweep(time.Hour)
+		b.sweep(-24 * time.Hour) // the clock is set back
+		b.sweep(0)
+		require.Len(t, b.types(), 2)
+		b.sweep(4 * 24 * time.Hour)
+		require.Equal(t, notice.KeyExpired, b.types()[2])
 		require.Len(t, b.types(), 3)
 	})
+}
+
+// A sweep and a success at the same time agree: the success causes a notice exactly if the sweep has seen the failures.
+func TestASweepAndASuccessAtOnce(t *testing.T) {
+	t.Parallel()
+	run(t, func(b bench) {
+		b.register()
+		b.sweep(0)
+		for range 20 {
+			w := b.failing(b.Now())
+			b.clock.Add(time.Hour.Milliseconds())
+			before := len(b.notices())
+			var both errgroup.Group
+			both.Go(func() error { return notice.Sweep(t.Context(), b.DB) })
+			both.Go(func() error { return b.recover(w) })
+			require.NoError(t, both.Wait())
+			require.Contains(t, []int{0, 2}, len(b.notices())-before)
+		}
+	})
+}
+
+// key creates a key that expires a time after noon.
+func (b bench) key(name string, lifetime time.Duration) {
+	b.set(`INSERT INTO api_keys (id, store_id, name, fingerprint, hint, scopes, expires_at, created_at)
+ VALUES ($1, $2, $3, $4, '', '[]', $5, $6)`, id.At(noon), b.store, name, []byte(name), noon.Add(lifetime), noon)
 }
 
 func TestAKeyIsToldOfBeforeItExpires(t *testing.T) {
 	t.Parallel()
 	run(t, func(b bench) {
-		b.sink("https://dashboard.example")
-		add := func(name string, lifetime time.Duration, revoked *time.Time) {
-			b.set(`INSERT INTO api_keys (id, store_id, name, fingerprint, hint, scopes, expires_at, revoked_at, created_at)
- VALUES ($1, $2, $3, $4, '', '[]', $5, $6, $7)`, id.At(noon), b.store, name, []byte(name), noon.Add(lifetime), revoked, noon)
-		}
-		add("crm", 30*24*time.Hour, nil)
-		add("revoked", 30*24*time.Hour, new(noon))
-		add("of old", -8*24*time.Hour, nil)
-		steps := []int{0, 15, 16, 17, 26, 27, 28, 29, 30, 31, 40}
-		var at []int
-		for i, day := range steps {
-			last := 0
-			if i > 0 {
-				last = steps[i-1]
-			}
-			b.sweep(time.Duration(day-last) * 24 * time.Hour)
-			b.sweep(0)
-			for len(at) < len(b.types()) {
-				at = append(at, day)
+		b.register()
+		b.sweep(0)
+		b.key("crm", 30*24*time.Hour)
+		b.key("revoked", 30*24*time.Hour)
+		b.set("UPDATE api_keys SET revoked_at = $1 WHERE name = 'revoked'", noon)
+		b.key("of old", -8*24*time.Hour)
+		b.key("short", 60*time.Hour)
+		var told [][2]any
+		for hour := range 40 * 24 {
+			b.sweep(time.Hour)
+			all := b.notices()
+			for _, n := range all[len(told):] {
+				told = append(told, [2]any{n.Type, hour + 1})
 			}
 		}
-		require.Equal(t, []string{notice.KeyExpiring, notice.KeyExpiring, notice.KeyExpired}, b.types())
-		require.Equal(t, []int{16, 27, 30}, at)
-		require.Contains(t, b.notices()[0].Data.Text, `The API key "crm" expires in 14 days, on 31 October 2026 at 12:00 UTC.`)
-		require.Contains(t, b.notices()[2].Data.Text, `The API key "crm" expired on 31 October 2026 at 12:00 UTC`)
-		require.Equal(t, "https://dashboard.example/dashboard/keys", *b.notices()[2].Data.Page)
+		require.Equal(t, [][2]any{{notice.KeyExpired, 60}, {notice.KeyExpiring, 16 * 24}, {notice.KeyExpiring, 27 * 24}, {notice.KeyExpired, 30 * 24}},
+			told)
+		require.Equal(t, map[string]any{"storeName": "Boutique & Co", "supportEmail": "help@shop.example", "keyId": b.notices()[1].Data["keyId"],
+			"name": "crm", "expiresAt": "2026-10-31T12:00:00.000Z", "days": 14.0}, b.notices()[1].Data)
+		require.EqualValues(t, 3, b.notices()[2].Data["days"])
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -13,103 +14,105 @@ import (
 	"go.storefront.example/ent/hook"
 )
 
-// Values of a key's notice_level, which says which notice about the key's expiry was written last.
-const (
-	valid = iota
-	expiring
-	expiringSoon
-	expired
+const day = 24 * time.Hour
+
+var (
+	// failingSteps are for how long a webhook has failed when its notices are due. The first step is so long that a webhook which
+	// fails and succeeds in turns causes none.
+	failingSteps = []time.Duration{time.Hour, day, 2 * day}
+	// expirySteps are how long before a key's expiry its notices are due.
+	expirySteps = []time.Duration{14 * day, 3 * day, 0}
 )
 
-// expiringAhead and expiringSoonAhead are how long before a key's expiry its two notices are due. A key that expired longer
-// than maxExpiredAge ago gets no notice about its expiry.
-const (
-	expiringAhead     = 14 * day
-	expiringSoonAhead = 3 * day
-	maxExpiredAge     = 7 * day
-)
-
-// Sweep writes the notices for which the time has come: about webhooks that have failed for one or two days, about keys that
-// expire soon or have expired, and about states that began while there was no sink. Several processes may sweep at once.
+// Sweep writes the notices that have become due since the last sweep of any process: of webhooks that have failed for long, and
+// of keys that expire soon or have expired. If several of one webhook or key have become due, it writes the last one.
 func Sweep(ctx context.Context, d *db.DB) error {
-	if _, enabled, err := sink(ctx, d.Reader()); err != nil || !enabled {
-		return err
-	}
-	now := d.Now()
-	if err := forEachID(ctx, d, WriteForWebhook, `SELECT id FROM webhooks WHERE store_id <> $1 AND (
- enabled AND failing_since IS NOT NULL
-  AND notice_level < CASE WHEN failing_since <= $2 THEN 3 WHEN failing_since <= $3 THEN 2 ELSE 1 END
- OR enabled AND failing_since IS NULL AND notice_level BETWEEN 1 AND 3
- OR NOT enabled AND disabled_automatically AND notice_level < 4)`, Platform, now.Add(-2*day), now.Add(-day)); err != nil {
-		return fmt.Errorf("sweep webhooks for notices: %w", err)
-	}
-	if err := forEachID(ctx, d, writeForKey, `SELECT id FROM api_keys
- WHERE revoked_at IS NULL AND expires_at > $1 AND expires_at <= $2 AND notice_level < CASE WHEN expires_at <= $3 THEN 3 WHEN expires_at <= $4 THEN 2 ELSE 1 END`,
-		now.Add(-maxExpiredAge), now.Add(expiringAhead), now, now.Add(expiringSoonAhead)); err != nil {
-		return fmt.Errorf("sweep keys for notices: %w", err)
-	}
-	return nil
-}
-
-// forEachID runs a query that finds ids. For each id it calls write in a transaction of its own.
-func forEachID(ctx context.Context, d *db.DB, write func(context.Context, *db.DB, fanout.Tx, uuid.UUID, time.Time) error, query string,
-	args ...any) error {
-	var found []uuid.UUID
-	for row := range db.Rows(ctx, d.Reader(), query, args...) {
-		var id uuid.UUID
-		if err := row.Scan(&id); err != nil {
+	err := hook.Run(ctx, d, func(c *hook.Change) error {
+		if _, err := c.Tx.ExecContext(c, "INSERT INTO clock_marks (id, seen_at) VALUES ('notices', $1) ON CONFLICT DO NOTHING",
+			d.Now()); err != nil {
 			return err
 		}
-		found = append(found, id)
-	}
-	for _, id := range found {
-		if err := hook.Run(ctx, d, func(c *hook.Change) error {
-			return write(c, d, c.Tx, id, c.Time())
-		}); err != nil {
+		last, err := lockMark(c, d, c.Tx)
+		if err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// writeForKey writes a notice about the expiry of a key if one is due at the time now.
-func writeForKey(ctx context.Context, d *db.DB, tx fanout.Tx, keyID uuid.UUID, now time.Time) error {
-	var store uuid.UUID
-	var name string
-	var expires time.Time
-	var level int
-	if found, err := scanRow(ctx, tx, "read the notice level of a key",
-		"SELECT store_id, name, expires_at, notice_level FROM api_keys WHERE id = $1 AND revoked_at IS NULL"+
-			d.RowLock(db.SkipLocked), []any{keyID}, &store, &name, &expires, &level); !found {
-		return err
-	}
-	remaining := expires.Sub(now)
-	n := Notice{StoreID: store, Type: KeyExpiring, Page: "/keys", About: map[string]any{"key": keyID, "name": name,
-		"expiresAt": timeJSON(expires)}}
-	state := valid
-	switch {
-	case remaining <= 0:
-		state, n.Type = expired, KeyExpired
-		n.Text = fmt.Sprintf("The API key %q expired on %s, and requests with it are refused. If a tool still needs it, create "+
-			"another key and give it to the tool.", name, mailTime(expires))
-	case remaining <= expiringAhead:
-		if state = expiring; remaining <= expiringSoonAhead {
-			state = expiringSoon
+		now := c.Time()
+		if _, err := c.Tx.ExecContext(c, "UPDATE clock_marks SET seen_at = $1 WHERE id = 'notices'", now); err != nil {
+			return err
 		}
-		days, unit := int(math.Ceil(remaining.Hours()/24)), "days"
-		if days == 1 {
-			unit = "day"
+		due, err := failingWebhooks(c, c.Tx, last, now)
+		if err != nil {
+			return fmt.Errorf("look for failing webhooks: %w", err)
 		}
-		n.About["days"] = days
-		n.Text = fmt.Sprintf("The API key %q expires in %d %s, on %s. Create another key, give it to the tool that uses this one, "+
-			"then revoke this one.", name, days, unit, mailTime(expires))
-	}
-	if state <= level {
+		keys, err := expiringKeys(c, c.Tx, last, now)
+		if err != nil {
+			return fmt.Errorf("look for expiring keys: %w", err)
+		}
+		for _, n := range append(due, keys...) {
+			if err := Write(c, d, c.Tx, now, n); err != nil {
+				return err
+			}
+		}
 		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("sweep for notices: %w", err)
 	}
-	if written, err := Write(ctx, d, tx, now, n); err != nil || written == uuid.Nil {
-		return err
+	return nil
+}
+
+// lockMark returns the time of the last sweep, whose row it locks until the transaction ends; the zero time if there was none.
+func lockMark(ctx context.Context, d *db.DB, tx fanout.Tx) (swept time.Time, err error) {
+	_, err = scanRow(ctx, tx, "read the time of the last sweep", "SELECT seen_at FROM clock_marks WHERE id = 'notices'"+d.RowLock(""), nil,
+		&swept)
+	return swept, err
+}
+
+// reached returns a condition: one of the times that are an offset after the time in a column lies after last, and not after now.
+func reached(args *db.Args, column string, last, now time.Time, offsets []time.Duration) string {
+	var any []string
+	for _, offset := range offsets {
+		any = append(any, column+" > "+args.Add(last.Add(-offset))+" AND "+column+" <= "+args.Add(now.Add(-offset)))
 	}
-	_, err := tx.ExecContext(ctx, "UPDATE api_keys SET notice_level = $1 WHERE id = $2", state, keyID)
-	return err
+	return "(" + strings.Join(any, " OR ") + ")"
+}
+
+func failingWebhooks(ctx context.Context, tx fanout.Tx, last, now time.Time) (due []Notice, err error) {
+	var args db.Args
+	query := "SELECT id, store_id, url, description, failing_since FROM webhooks WHERE store_id <> " + args.Add(NoStore) + " AND enabled AND " +
+		reached(&args, "failing_since", last, now, failingSteps)
+	for row := range db.Rows(ctx, tx, query, args...) {
+		var w Webhook
+		if err := row.Scan(&w.ID, &w.StoreID, &w.URL, &w.Description, &w.FailingSince); err != nil {
+			return nil, err
+		}
+		n := w.about(WebhookFailing)
+		n.Data["hours"] = int(now.Sub(w.FailingSince) / time.Hour)
+		due = append(due, n)
+	}
+	return due, nil
+}
+
+func expiringKeys(ctx context.Context, tx fanout.Tx, last, now time.Time) (due []Notice, err error) {
+	var args db.Args
+	before := make([]time.Duration, len(expirySteps))
+	for i, step := range expirySteps {
+		before[i] = -step
+	}
+	query := "SELECT id, store_id, name, expires_at FROM api_keys WHERE revoked_at IS NULL AND " +
+		reached(&args, "expires_at", last, now, before)
+	for row := range db.Rows(ctx, tx, query, args...) {
+		var id, store uuid.UUID
+		var name string
+		var expires time.Time
+		if err := row.Scan(&id, &store, &name, &expires); err != nil {
+			return nil, err
+		}
+		n := Notice{Type: KeyExpired, StoreID: store, Data: map[string]any{"keyId": id, "name": name, "expiresAt": expires}}
+		if remaining := expires.Sub(now); remaining > 0 {
+			n.Type, n.Data["days"] = KeyExpiring, int(math.Ceil(remaining.Hours()/24))
+		}
+		due = append(due, n)
+	}
+	return due, nil
 }

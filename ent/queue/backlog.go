@@ -27,7 +27,7 @@ type Backlog struct {
 	FirstAttempts int
 	// Retries waits for, or is in, another attempt, up to maxCounted.
 	Retries int
-	// NoticesFailing is how long the sink has been failing; 0 if it is not failing.
+	// NoticesFailing is for how long notices have failed to arrive; 0 if they arrive.
 	NoticesFailing time.Duration
 	// ForgettingsFailing counts unfinished erasures whose last step failed.
 	ForgettingsFailing int

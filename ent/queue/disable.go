@@ -102,7 +102,8 @@ func (q *Queue) Disable(ctx context.Context, storeID, webhookID uuid.UUID, disab
 		if err := Cancel(c, storeID, webhookID); err != nil {
 			return false, err
 		}
-		return true, notice.WriteForWebhook(c, q.db, c.Tx, webhookID, c.Time(webhookID))
+		return true, notice.WriteDisabled(c, q.db, c.Tx, c.Time(webhookID), notice.Webhook{ID: webhookID, StoreID: storeID,
+			URL: w.URL, Description: w.Description, FailingSince: *w.FailingSince})
 	})
 	if err != nil {
 		return false, fmt.Errorf("disable webhook %s: %w", webhookID, err)

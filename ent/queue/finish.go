@@ -95,7 +95,14 @@ func webhookOutcomes(outcomes []Outcome) []webhookOutcome {
 	return perWebhook
 }
 
-// updateFailingSince writes a notice for each webhook that began or ceased to fail.
+// changedWebhook is a webhook whose failing_since changes, as it was before.
+type changedWebhook struct {
+	ID     uuid.UUID `json:"id"`
+	Failed bool      `json:"failed"`
+	before notice.Webhook
+}
+
+// updateFailingSince writes a notice for each webhook that has ceased to fail.
 func (q *Queue) updateFailingSince(ctx context.Context, tx *sql.Tx, perWebhook []webhookOutcome) error {
 	if len(perWebhook) == 0 {
 		return nil
@@ -104,12 +111,24 @@ func (q *Queue) updateFailingSince(ctx context.Context, tx *sql.Tx, perWebhook [
 	if err != nil {
 		return err
 	}
-	changed, err := scanIDs(db.Rows(ctx, tx, q.dialect.statements["mark"], q.db.TimeArg(), set))
-	if err != nil {
+	var changed []changedWebhook
+	for row := range db.Rows(ctx, tx, q.dialect.statements["changed webhooks"], set) {
+		var c changedWebhook
+		var since sql.NullTime
+		if err := row.Scan(&c.ID, &c.before.StoreID, &c.before.URL, &c.before.Description, &since, &c.Failed); err != nil {
+			return err
+		}
+		c.before.ID, c.before.FailingSince = c.ID, since.Time
+		changed = append(changed, c)
+	}
+	if _, err := write(ctx, q, tx, "mark", changed); err != nil {
 		return err
 	}
-	for _, webhookID := range changed {
-		if err := notice.WriteForWebhook(ctx, q.db, tx, webhookID, q.db.Now()); err != nil {
+	for _, c := range changed {
+		if c.Failed {
+			continue
+		}
+		if err := notice.WriteRecovered(ctx, q.db, tx, q.db.Now(), c.before); err != nil {
 			return err
 		}
 	}

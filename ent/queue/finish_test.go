@@ -9,8 +9,11 @@ import (
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/notice"
 	"go.storefront.example/ent/queue"
+	"go.storefront.example/ent/seal"
 	"go.storefront.example/gen/ent"
+	"go.storefront.example/gen/ent/event"
 )
 
 // finish fails the test if a lease was lost.
@@ -220,5 +223,54 @@ func TestReleasedDeliveriesAreDueAtOnce(t *testing.T) {
 		got := o.claim(q, queue.ClaimRequest{Lane: d.Lane, Max: 1})
 		require.Len(t, got, 1)
 		require.NotEqual(t, d.Lease, got[0].Lease)
+	})
+}
+
+// noticeTypes returns the types of the notices written so far.
+func (o outlet) noticeTypes() (types []string) {
+	o.t.Helper()
+	for _, e := range o.Client().Event.Query().Where(event.StoreID(notice.NoStore)).Order(event.ByID()).AllX(o.ctx) {
+		types = append(types, e.Type)
+	}
+	return types
+}
+
+// The outcomes of a webhook's attempts cause notices: of its failures once they have lasted an hour, of the success after them,
+// and of its disabling. Failures of the webhook that gets the notices cause none.
+func TestOutcomesCauseNotices(t *testing.T) {
+	t.Parallel()
+	forEach(t, 0, func(t *testing.T, d *db.DB, c *handClock) {
+		key, err := seal.ParseKey(seal.NewKey())
+		require.NoError(t, err)
+		require.NoError(t, notice.SetWebhook(t.Context(), d, seal.NewKeyring(key), "https://mailer.example", "whsec_x"))
+		o := newOutlet(t, d, "atelier")
+		q := queue.New(d)
+		o.exec("UPDATE webhooks SET failing_since = $1 WHERE store_id = $2", d.Now(), notice.NoStore)
+		sweep := func() { require.NoError(t, notice.Sweep(o.ctx, d)) }
+		fail := func() {
+			o.finish(q, queue.Outcome{Delivery: o.leased(q, o.webhook), Attempt: answer(1, d.Now(), 500), Status: queue.Failed,
+				CountsAsFailure: true})
+		}
+		succeed := func() {
+			o.finish(q, queue.Outcome{Delivery: o.leased(q, o.webhook), Attempt: answer(1, d.Now(), 204), Status: queue.Succeeded})
+		}
+		sweep()
+		for range 3 { // fails and succeeds in turns
+			fail()
+			c.advance(59 * time.Minute)
+			sweep()
+			succeed()
+		}
+		require.Empty(t, o.noticeTypes())
+		fail()
+		c.advance(time.Hour)
+		sweep()
+		succeed()
+		require.Equal(t, []string{notice.WebhookFailing, notice.WebhookRecovered}, o.noticeTypes())
+		fail()
+		c.advance(patience)
+		require.True(t, o.disable(q))
+		sweep()
+		require.Equal(t, []string{notice.WebhookFailing, notice.WebhookRecovered, notice.WebhookDisabled}, o.noticeTypes())
 	})
 }

@@ -66,15 +66,18 @@ UPDATE deliveries d SET retry = true, lease = NULL, leased_until = NULL, attempt
 UPDATE deliveries d SET lease = NULL, leased_until = NULL, due_at = COALESCE($1::timestamptz, now())
  FROM jsonb_to_recordset($2::jsonb) AS r(id uuid, lease uuid) WHERE d.id = r.id AND d.lease = r.lease
 
+-- name: changed webhooks
+-- Locks the webhooks whose failing_since changes. It skips a webhook whose row is locked: the next outcome of an attempt of
+-- this webhook changes it.
+SELECT w.id, w.store_id, w.url, w.description, w.failing_since, r.failed
+ FROM jsonb_to_recordset($1::jsonb) AS r(id uuid, succeeded boolean, failed boolean)
+ JOIN webhooks w ON w.id = r.id AND w.enabled
+  AND CASE WHEN r.failed THEN r.succeeded OR w.failing_since IS NULL ELSE w.failing_since IS NOT NULL END
+ FOR UPDATE OF w SKIP LOCKED
+
 -- name: mark
--- Sets or clears the failing_since of webhooks. It skips a webhook whose row is locked: the next outcome of an attempt of this
--- webhook updates the row.
-UPDATE webhooks SET failing_since = CASE WHEN m.failed THEN date_trunc('milliseconds', COALESCE($1::timestamptz, now())) END
- FROM (SELECT w.id, r.failed FROM jsonb_to_recordset($2::jsonb) AS r(id uuid, succeeded boolean, failed boolean)
-  JOIN webhooks w ON w.id = r.id AND w.enabled
-   AND CASE WHEN r.failed THEN r.succeeded OR w.failing_since IS NULL ELSE w.failing_since IS NOT NULL END
-  FOR UPDATE OF w SKIP LOCKED) m
- WHERE webhooks.id = m.id RETURNING webhooks.id
+UPDATE webhooks SET failing_since = CASE WHEN r.failed THEN date_trunc('milliseconds', COALESCE($1::timestamptz, now())) END
+ FROM jsonb_to_recordset($2::jsonb) AS r(id uuid, failed boolean) WHERE webhooks.id = r.id
 
 -- name: states
 SELECT id, COALESCE(failing_since <= COALESCE($1::timestamptz, now()) - $2::bigint * interval '1 millisecond', false), epoch

@@ -54,11 +54,14 @@ UPDATE deliveries SET retry = true, lease = NULL, leased_until = NULL, attempts 
 UPDATE deliveries SET lease = NULL, leased_until = NULL, due_at = $1
  FROM json_each($2) r WHERE deliveries.id = r.value->>'id' AND deliveries.lease = r.value->>'lease'
 
+-- name: changed webhooks
+SELECT w.id, w.store_id, w.url, w.description, w.failing_since, r.value->>'failed'
+ FROM json_each($1) r JOIN webhooks w ON w.id = r.value->>'id' AND w.enabled
+ AND iif(r.value->>'failed', r.value->>'succeeded' OR w.failing_since IS NULL, w.failing_since IS NOT NULL)
+
 -- name: mark
 UPDATE webhooks SET failing_since = iif(r.value->>'failed', $1, NULL)
- FROM json_each($2) r WHERE webhooks.id = r.value->>'id' AND webhooks.enabled
- AND iif(r.value->>'failed', r.value->>'succeeded' OR webhooks.failing_since IS NULL, webhooks.failing_since IS NOT NULL)
- RETURNING id
+ FROM json_each($2) r WHERE webhooks.id = r.value->>'id'
 
 -- name: states
 SELECT id, COALESCE(failing_since <= $1 - $2, false), epoch FROM webhooks WHERE enabled AND id IN (SELECT value FROM json_each($3))

@@ -10,7 +10,7 @@ var (
 	CustomerFields    = fieldsOf[ent.Customer]("", "search orders_count total_paid")
 	OrderFields       = fieldsOf[ent.Order]("reference status amount customer_id payment_link_id note", "platform_fee_percent paid_at")
 	PaymentLinkFields = fieldsOf[ent.PaymentLink]("code", "url paid_count paid_amount last_paid_at")
-	APIKeyFields      = fieldsOf[ent.ApiKey]("name scopes expires_at revoked_at", "hint last_used_at notice_level")
+	APIKeyFields      = fieldsOf[ent.ApiKey]("name scopes expires_at revoked_at", "hint last_used_at")
 	WebhookFields     = fieldsOf[ent.Webhook]("enabled disabled_automatically",
-		"secret_key disabled_at failing_since epoch notice_level notice_id")
+		"secret_key disabled_at failing_since epoch")
 )

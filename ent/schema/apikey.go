@@ -22,7 +22,6 @@ func (ApiKey) Fields() []ent.Field {
 		field.Time("expires_at").Optional().Nillable().Immutable(),
 		field.Time("revoked_at").Optional().Nillable(),
 		field.Time("last_used_at").Optional().Nillable(),
-		field.Int("notice_level").Default(0).Comment("what the platform was last told of its expiry: package notice"),
 		createdAt(),
 	}
 }

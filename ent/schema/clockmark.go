@@ -7,8 +7,8 @@ import (
 	"entgo.io/ent/schema/field"
 )
 
-// ClockMark is when a SQLite file was last swept, or when its last verified backup began. Without a recent sweep, sweeps delete
-// nothing for a while, because the clock may be wrong.
+// ClockMark is when notices, the deletion of old data or, of a SQLite file, the last verified backup last ran. On SQLite nothing
+// is deleted for a while without a recent deletion, because the clock may be wrong.
 type ClockMark struct{ ent.Schema }
 
 // Annotations of clock marks.
@@ -19,8 +19,8 @@ func (ClockMark) Annotations() []schema.Annotation {
 // Fields of a clock mark.
 func (ClockMark) Fields() []ent.Field {
 	return []ent.Field{
-		field.String("id").Immutable().Comment("what was done: journal (its sweep), backup"),
-		field.Time("seen_at").Comment("by the machine's clock"),
+		field.String("id").Immutable().Comment("what was done: notices (a sweep for those that are due), journal (the deletion of old data), backup"),
+		field.Time("seen_at").Comment("by the database's clock"),
 		field.Time("held_until").Optional().Nillable().Comment("nothing is deleted before"),
 	}
 }

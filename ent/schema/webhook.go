@@ -4,14 +4,13 @@ import (
 	"entgo.io/ent"
 	"entgo.io/ent/schema/field"
 	"entgo.io/ent/schema/index"
-	"github.com/google/uuid"
 )
 
-// Webhook is the URL of a receiver to which a store's events are sent. The webhook whose store_id is zero is the sink, which
+// Webhook is the URL of a receiver to which a store's events are sent. One webhook has no store: its store_id is zero, and it
 // receives notices.
 type Webhook struct{ ent.Schema }
 
-// Fields of a webhook. It has no edge to a store, because the sink has no store.
+// Fields of a webhook. It has no edge to a store, because the webhook of notices has no store.
 func (Webhook) Fields() []ent.Field {
 	return []ent.Field{
 		id(),
@@ -28,15 +27,12 @@ func (Webhook) Fields() []ent.Field {
 			Comment("when the first of its failures in a row ended; empty after a success"),
 		field.Int64("epoch").Default(1).
 			Comment("raised when it is disabled: deliveries of another epoch are cancelled"),
-		field.Int("notice_level").Default(0).
-			Comment("what the platform was last told of its failures: package notice"),
-		field.UUID("notice_id", uuid.UUID{}).Optional().Nillable().Comment("the event of that notice"),
 		createdAt(),
 		updatedAt(),
 	}
 }
 
-// Indexes of webhooks.
+// Indexes of webhooks. Migration 10 adds one that ent does not model, which refuses a second webhook without a store.
 func (Webhook) Indexes() []ent.Index {
 	return []ent.Index{index.Fields("store_id", "created_at", "id")}
 }

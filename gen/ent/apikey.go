@@ -35,8 +35,6 @@ type ApiKey struct {
 	RevokedAt *time.Time `json:"revoked_at,omitempty"`
 	// LastUsedAt holds the value of the "last_used_at" field.
 	LastUsedAt *time.Time `json:"last_used_at,omitempty"`
-	// what the platform was last told of its expiry: package notice
-	NoticeLevel int `json:"notice_level,omitempty"`
 	// CreatedAt holds the value of the "created_at" field.
 	CreatedAt    time.Time `json:"created_at,omitempty"`
 	selectValues sql.SelectValues
@@ -49,8 +47,6 @@ func (*ApiKey) scanValues(columns []string) ([]any, error) {
 		switch columns[i] {
 		case apikey.FieldFingerprint, apikey.FieldScopes:
 			values[i] = new([]byte)
-		case apikey.FieldNoticeLevel:
-			values[i] = new(sql.NullInt64)
 		case apikey.FieldName, apikey.FieldHint:
 			values[i] = new(sql.NullString)
 		case apikey.FieldExpiresAt, apikey.FieldRevokedAt, apikey.FieldLastUsedAt, apikey.FieldCreatedAt:
@@ -131,12 +127,6 @@ func (_m *ApiKey) assignValues(columns []string, values []any) error {
 				_m.LastUsedAt = new(time.Time)
 				*_m.LastUsedAt = value.Time
 			}
-		case apikey.FieldNoticeLevel:
-			if value, ok := values[i].(*sql.NullInt64); !ok {
-				return fmt.Errorf("unexpected type %T for field notice_level", values[i])
-			} else if value.Valid {
-				_m.NoticeLevel = int(value.Int64)
-			}
 		case apikey.FieldCreatedAt:
 			if value, ok := values[i].(*sql.NullTime); !ok {
 				return fmt.Errorf("unexpected type %T for field created_at", values[i])
@@ -207,9 +197,6 @@ func (_m *ApiKey) String() string {
 		builder.WriteString("last_used_at=")
 		builder.WriteString(v.Format(time.ANSIC))
 	}
-	builder.WriteString(", ")
-	builder.WriteString("notice_level=")
-	builder.WriteString(fmt.Sprintf("%v", _m.NoticeLevel))
 	builder.WriteString(", ")
 	builder.WriteString("created_at=")
 	builder.WriteString(_m.CreatedAt.Format(time.ANSIC))

@@ -93,20 +93,6 @@ func (_c *ApiKeyCreate) SetNillableLastUsedAt(v *time.Time) *ApiKeyCreate {
 	return _c
 }
 
-// SetNoticeLevel sets the "notice_level" field.
-func (_c *ApiKeyCreate) SetNoticeLevel(v int) *ApiKeyCreate {
-	_c.mutation.SetNoticeLevel(v)
-	return _c
-}
-
-// SetNillableNoticeLevel sets the "notice_level" field if the given value is not nil.
-func (_c *ApiKeyCreate) SetNillableNoticeLevel(v *int) *ApiKeyCreate {
-	if v != nil {
-		_c.SetNoticeLevel(*v)
-	}
-	return _c
-}
-
 // SetCreatedAt sets the "created_at" field.
 func (_c *ApiKeyCreate) SetCreatedAt(v time.Time) *ApiKeyCreate {
 	_c.mutation.SetCreatedAt(v)
@@ -162,10 +148,6 @@ func (_c *ApiKeyCreate) ExecX(ctx context.Context) {
 
 // defaults sets the default values of the builder before save.
 func (_c *ApiKeyCreate) defaults() {
-	if _, ok := _c.mutation.NoticeLevel(); !ok {
-		v := apikey.DefaultNoticeLevel
-		_c.mutation.SetNoticeLevel(v)
-	}
 	if _, ok := _c.mutation.ID(); !ok {
 		v := apikey.DefaultID()
 		_c.mutation.SetID(v)
@@ -193,9 +175,6 @@ func (_c *ApiKeyCreate) check() error {
 	}
 	if _, ok := _c.mutation.Scopes(); !ok {
 		return &ValidationError{Name: "scopes", err: errors.New(`ent: missing required field "ApiKey.scopes"`)}
-	}
-	if _, ok := _c.mutation.NoticeLevel(); !ok {
-		return &ValidationError{Name: "notice_level", err: errors.New(`ent: missing required field "ApiKey.notice_level"`)}
 	}
 	if _, ok := _c.mutation.CreatedAt(); !ok {
 		return &ValidationError{Name: "created_at", err: errors.New(`ent: missing required field "ApiKey.created_at"`)}
@@ -266,10 +245,6 @@ func (_c *ApiKeyCreate) createSpec() (*ApiKey, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.LastUsedAt(); ok {
 		_spec.SetField(apikey.FieldLastUsedAt, field.TypeTime, value)
 		_node.LastUsedAt = &value
-	}
-	if value, ok := _c.mutation.NoticeLevel(); ok {
-		_spec.SetField(apikey.FieldNoticeLevel, field.TypeInt, value)
-		_node.NoticeLevel = value
 	}
 	if value, ok := _c.mutation.CreatedAt(); ok {
 		_spec.SetField(apikey.FieldCreatedAt, field.TypeTime, value)

@@ -68,27 +68,6 @@ func (_u *ApiKeyUpdate) ClearLastUsedAt() *ApiKeyUpdate {
 	return _u
 }
 
-// SetNoticeLevel sets the "notice_level" field.
-func (_u *ApiKeyUpdate) SetNoticeLevel(v int) *ApiKeyUpdate {
-	_u.mutation.ResetNoticeLevel()
-	_u.mutation.SetNoticeLevel(v)
-	return _u
-}
-
-// SetNillableNoticeLevel sets the "notice_level" field if the given value is not nil.
-func (_u *ApiKeyUpdate) SetNillableNoticeLevel(v *int) *ApiKeyUpdate {
-	if v != nil {
-		_u.SetNoticeLevel(*v)
-	}
-	return _u
-}
-
-// AddNoticeLevel adds value to the "notice_level" field.
-func (_u *ApiKeyUpdate) AddNoticeLevel(v int) *ApiKeyUpdate {
-	_u.mutation.AddNoticeLevel(v)
-	return _u
-}
-
 // Mutation returns the ApiKeyMutation object of the builder.
 func (_u *ApiKeyUpdate) Mutation() *ApiKeyMutation {
 	return _u.mutation
@@ -144,12 +123,6 @@ func (_u *ApiKeyUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	}
 	if _u.mutation.LastUsedAtCleared() {
 		_spec.ClearField(apikey.FieldLastUsedAt, field.TypeTime)
-	}
-	if value, ok := _u.mutation.NoticeLevel(); ok {
-		_spec.SetField(apikey.FieldNoticeLevel, field.TypeInt, value)
-	}
-	if value, ok := _u.mutation.AddedNoticeLevel(); ok {
-		_spec.AddField(apikey.FieldNoticeLevel, field.TypeInt, value)
 	}
 	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
@@ -208,27 +181,6 @@ func (_u *ApiKeyUpdateOne) SetNillableLastUsedAt(v *time.Time) *ApiKeyUpdateOne 
 // ClearLastUsedAt clears the value of the "last_used_at" field.
 func (_u *ApiKeyUpdateOne) ClearLastUsedAt() *ApiKeyUpdateOne {
 	_u.mutation.ClearLastUsedAt()
-	return _u
-}
-
-// SetNoticeLevel sets the "notice_level" field.
-func (_u *ApiKeyUpdateOne) SetNoticeLevel(v int) *ApiKeyUpdateOne {
-	_u.mutation.ResetNoticeLevel()
-	_u.mutation.SetNoticeLevel(v)
-	return _u
-}
-
-// SetNillableNoticeLevel sets the "notice_level" field if the given value is not nil.
-func (_u *ApiKeyUpdateOne) SetNillableNoticeLevel(v *int) *ApiKeyUpdateOne {
-	if v != nil {
-		_u.SetNoticeLevel(*v)
-	}
-	return _u
-}
-
-// AddNoticeLevel adds value to the "notice_level" field.
-func (_u *ApiKeyUpdateOne) AddNoticeLevel(v int) *ApiKeyUpdateOne {
-	_u.mutation.AddNoticeLevel(v)
 	return _u
 }
 
@@ -317,12 +269,6 @@ func (_u *ApiKeyUpdateOne) sqlSave(ctx context.Context) (_node *ApiKey, err erro
 	}
 	if _u.mutation.LastUsedAtCleared() {
 		_spec.ClearField(apikey.FieldLastUsedAt, field.TypeTime)
-	}
-	if value, ok := _u.mutation.NoticeLevel(); ok {
-		_spec.SetField(apikey.FieldNoticeLevel, field.TypeInt, value)
-	}
-	if value, ok := _u.mutation.AddedNoticeLevel(); ok {
-		_spec.AddField(apikey.FieldNoticeLevel, field.TypeInt, value)
 	}
 	if _u.mutation.oldValue != nil && _spec.Predicate == nil {
 		store, err := _u.mutation.OldStoreID(ctx)

@@ -817,25 +817,23 @@ func (m *ActivityEntryMutation) ResetEdge(name string) error {
 // ApiKeyMutation represents an operation that mutates the ApiKey nodes in the graph.
 type ApiKeyMutation struct {
 	config
-	op              Op
-	typ             string
-	id              *uuid.UUID
-	store_id        *uuid.UUID
-	name            *string
-	fingerprint     *[]byte
-	hint            *string
-	scopes          *[]string
-	appendscopes    []string
-	expires_at      *time.Time
-	revoked_at      *time.Time
-	last_used_at    *time.Time
-	notice_level    *int
-	addnotice_level *int
-	created_at      *time.Time
-	clearedFields   map[string]struct{}
-	done            bool
-	oldValue        func(context.Context) (*ApiKey, error)
-	predicates      []predicate.ApiKey
+	op            Op
+	typ           string
+	id            *uuid.UUID
+	store_id      *uuid.UUID
+	name          *string
+	fingerprint   *[]byte
+	hint          *string
+	scopes        *[]string
+	appendscopes  []string
+	expires_at    *time.Time
+	revoked_at    *time.Time
+	last_used_at  *time.Time
+	created_at    *time.Time
+	clearedFields map[string]struct{}
+	done          bool
+	oldValue      func(context.Context) (*ApiKey, error)
+	predicates    []predicate.ApiKey
 }
 
 var _ ent.Mutation = (*ApiKeyMutation)(nil)
@@ -1284,62 +1282,6 @@ func (m *ApiKeyMutation) ResetLastUsedAt() {
 	delete(m.clearedFields, apikey.FieldLastUsedAt)
 }
 
-// SetNoticeLevel sets the "notice_level" field.
-func (m *ApiKeyMutation) SetNoticeLevel(i int) {
-	m.notice_level = &i
-	m.addnotice_level = nil
-}
-
-// NoticeLevel returns the value of the "notice_level" field in the mutation.
-func (m *ApiKeyMutation) NoticeLevel() (r int, exists bool) {
-	v := m.notice_level
-	if v == nil {
-		return
-	}
-	return *v, true
-}
-
-// OldNoticeLevel returns the old "notice_level" field's value of the ApiKey entity.
-// If the ApiKey object wasn't provided to the builder, the object is fetched from the database.
-// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
-func (m *ApiKeyMutation) OldNoticeLevel(ctx context.Context) (v int, err error) {
-	if !m.op.Is(OpUpdateOne) {
-		return v, errors.New("OldNoticeLevel is only allowed on UpdateOne operations")
-	}
-	if m.id == nil || m.oldValue == nil {
-		return v, errors.New("OldNoticeLevel requires an ID field in the mutation")
-	}
-	oldValue, err := m.oldValue(ctx)
-	if err != nil {
-		return v, fmt.Errorf("querying old value for OldNoticeLevel: %w", err)
-	}
-	return oldValue.NoticeLevel, nil
-}
-
-// AddNoticeLevel adds i to the "notice_level" field.
-func (m *ApiKeyMutation) AddNoticeLevel(i int) {
-	if m.addnotice_level != nil {
-		*m.addnotice_level += i
-	} else {
-		m.addnotice_level = &i
-	}
-}
-
-// AddedNoticeLevel returns the value that was added to the "notice_level" field in this mutation.
-func (m *ApiKeyMutation) AddedNoticeLevel() (r int, exists bool) {
-	v := m.addnotice_level
-	if v == nil {
-		return
-	}
-	return *v, true
-}
-
-// ResetNoticeLevel resets all changes to the "notice_level" field.
-func (m *ApiKeyMutation) ResetNoticeLevel() {
-	m.notice_level = nil
-	m.addnotice_level = nil
-}
-
 // SetCreatedAt sets the "created_at" field.
 func (m *ApiKeyMutation) SetCreatedAt(t time.Time) {
 	m.created_at = &t
@@ -1410,7 +1352,7 @@ func (m *ApiKeyMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *ApiKeyMutation) Fields() []string {
-	fields := make([]string, 0, 10)
+	fields := make([]string, 0, 9)
 	if m.store_id != nil {
 		fields = append(fields, apikey.FieldStoreID)
 	}
@@ -1434,9 +1376,6 @@ func (m *ApiKeyMutation) Fields() []string {
 	}
 	if m.last_used_at != nil {
 		fields = append(fields, apikey.FieldLastUsedAt)
-	}
-	if m.notice_level != nil {
-		fields = append(fields, apikey.FieldNoticeLevel)
 	}
 	if m.created_at != nil {
 		fields = append(fields, apikey.FieldCreatedAt)
@@ -1465,8 +1404,6 @@ func (m *ApiKeyMutation) Field(name string) (ent.Value, bool) {
 		return m.RevokedAt()
 	case apikey.FieldLastUsedAt:
 		return m.LastUsedAt()
-	case apikey.FieldNoticeLevel:
-		return m.NoticeLevel()
 	case apikey.FieldCreatedAt:
 		return m.CreatedAt()
 	}
@@ -1494,8 +1431,6 @@ func (m *ApiKeyMutation) OldField(ctx context.Context, name string) (ent.Value, 
 		return m.OldRevokedAt(ctx)
 	case apikey.FieldLastUsedAt:
 		return m.OldLastUsedAt(ctx)
-	case apikey.FieldNoticeLevel:
-		return m.OldNoticeLevel(ctx)
 	case apikey.FieldCreatedAt:
 		return m.OldCreatedAt(ctx)
 	}
@@ -1563,13 +1498,6 @@ func (m *ApiKeyMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetLastUsedAt(v)
 		return nil
-	case apikey.FieldNoticeLevel:
-		v, ok := value.(int)
-		if !ok {
-			return fmt.Errorf("unexpected type %T for field %s", value, name)
-		}
-		m.SetNoticeLevel(v)
-		return nil
 	case apikey.FieldCreatedAt:
 		v, ok := value.(time.Time)
 		if !ok {
@@ -1584,21 +1512,13 @@ func (m *ApiKeyMutation) SetField(name string, value ent.Value) error {
 // AddedFields returns all numeric fields that were incremented/decremented during
 // this mutation.
 func (m *ApiKeyMutation) AddedFields() []string {
-	var fields []string
-	if m.addnotice_level != nil {
-		fields = append(fields, apikey.FieldNoticeLevel)
-	}
-	return fields
+	return nil
 }
 
 // AddedField returns the numeric value that was incremented/decremented on a field
 // with the given name. The second boolean return value indicates that this field
 // was not set, or was not defined in the schema.
 func (m *ApiKeyMutation) AddedField(name string) (ent.Value, bool) {
-	switch name {
-	case apikey.FieldNoticeLevel:
-		return m.AddedNoticeLevel()
-	}
 	return nil, false
 }
 
@@ -1607,13 +1527,6 @@ func (m *ApiKeyMutation) AddedField(name string) (ent.Value, bool) {
 // type.
 func (m *ApiKeyMutation) AddField(name string, value ent.Value) error {
 	switch name {
-	case apikey.FieldNoticeLevel:
-		v, ok := value.(int)
-		if !ok {
-			return fmt.Errorf("unexpected type %T for field %s", value, name)
-		}
-		m.AddNoticeLevel(v)
-		return nil
 	}
 	return fmt.Errorf("unknown ApiKey numeric field %s", name)
 }
@@ -1685,9 +1598,6 @@ func (m *ApiKeyMutation) ResetField(name string) error {
 		return nil
 	case apikey.FieldLastUsedAt:
 		m.ResetLastUsedAt()
-		return nil
-	case apikey.FieldNoticeLevel:
-		m.ResetNoticeLevel()
 		return nil
 	case apikey.FieldCreatedAt:
 		m.ResetCreatedAt()
@@ -11024,9 +10934,6 @@ type WebhookMutation struct {
 	failing_since          *time.Time
 	epoch                  *int64
 	addepoch               *int64
-	notice_level           *int
-	addnotice_level        *int
-	notice_id              *uuid.UUID
 	created_at             *time.Time
 	updated_at             *time.Time
 	clearedFields          map[string]struct{}
@@ -11596,111 +11503,6 @@ func (m *WebhookMutation) ResetEpoch() {
 	m.addepoch = nil
 }
 
-// SetNoticeLevel sets the "notice_level" field.
-func (m *WebhookMutation) SetNoticeLevel(i int) {
-	m.notice_level = &i
-	m.addnotice_level = nil
-}
-
-// NoticeLevel returns the value of the "notice_level" field in the mutation.
-func (m *WebhookMutation) NoticeLevel() (r int, exists bool) {
-	v := m.notice_level
-	if v == nil {
-		return
-	}
-	return *v, true
-}
-
-// OldNoticeLevel returns the old "notice_level" field's value of the Webhook entity.
-// If the Webhook object wasn't provided to the builder, the object is fetched from the database.
-// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
-func (m *WebhookMutation) OldNoticeLevel(ctx context.Context) (v int, err error) {
-	if !m.op.Is(OpUpdateOne) {
-		return v, errors.New("OldNoticeLevel is only allowed on UpdateOne operations")
-	}
-	if m.id == nil || m.oldValue == nil {
-		return v, errors.New("OldNoticeLevel requires an ID field in the mutation")
-	}
-	oldValue, err := m.oldValue(ctx)
-	if err != nil {
-		return v, fmt.Errorf("querying old value for OldNoticeLevel: %w", err)
-	}
-	return oldValue.NoticeLevel, nil
-}
-
-// AddNoticeLevel adds i to the "notice_level" field.
-func (m *WebhookMutation) AddNoticeLevel(i int) {
-	if m.addnotice_level != nil {
-		*m.addnotice_level += i
-	} else {
-		m.addnotice_level = &i
-	}
-}
-
-// AddedNoticeLevel returns the value that was added to the "notice_level" field in this mutation.
-func (m *WebhookMutation) AddedNoticeLevel() (r int, exists bool) {
-	v := m.addnotice_level
-	if v == nil {
-		return
-	}
-	return *v, true
-}
-
-// ResetNoticeLevel resets all changes to the "notice_level" field.
-func (m *WebhookMutation) ResetNoticeLevel() {
-	m.notice_level = nil
-	m.addnotice_level = nil
-}
-
-// SetNoticeID sets the "notice_id" field.
-func (m *WebhookMutation) SetNoticeID(u uuid.UUID) {
-	m.notice_id = &u
-}
-
-// NoticeID returns the value of the "notice_id" field in the mutation.
-func (m *WebhookMutation) NoticeID() (r uuid.UUID, exists bool) {
-	v := m.notice_id
-	if v == nil {
-		return
-	}
-	return *v, true
-}
-
-// OldNoticeID returns the old "notice_id" field's value of the Webhook entity.
-// If the Webhook object wasn't provided to the builder, the object is fetched from the database.
-// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
-func (m *WebhookMutation) OldNoticeID(ctx context.Context) (v *uuid.UUID, err error) {
-	if !m.op.Is(OpUpdateOne) {
-		return v, errors.New("OldNoticeID is only allowed on UpdateOne operations")
-	}
-	if m.id == nil || m.oldValue == nil {
-		return v, errors.New("OldNoticeID requires an ID field in the mutation")
-	}
-	oldValue, err := m.oldValue(ctx)
-	if err != nil {
-		return v, fmt.Errorf("querying old value for OldNoticeID: %w", err)
-	}
-	return oldValue.NoticeID, nil
-}
-
-// ClearNoticeID clears the value of the "notice_id" field.
-func (m *WebhookMutation) ClearNoticeID() {
-	m.notice_id = nil
-	m.clearedFields[webhook.FieldNoticeID] = struct{}{}
-}
-
-// NoticeIDCleared returns if the "notice_id" field was cleared in this mutation.
-func (m *WebhookMutation) NoticeIDCleared() bool {
-	_, ok := m.clearedFields[webhook.FieldNoticeID]
-	return ok
-}
-
-// ResetNoticeID resets all changes to the "notice_id" field.
-func (m *WebhookMutation) ResetNoticeID() {
-	m.notice_id = nil
-	delete(m.clearedFields, webhook.FieldNoticeID)
-}
-
 // SetCreatedAt sets the "created_at" field.
 func (m *WebhookMutation) SetCreatedAt(t time.Time) {
 	m.created_at = &t
@@ -11807,7 +11609,7 @@ func (m *WebhookMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *WebhookMutation) Fields() []string {
-	fields := make([]string, 0, 15)
+	fields := make([]string, 0, 13)
 	if m.store_id != nil {
 		fields = append(fields, webhook.FieldStoreID)
 	}
@@ -11840,12 +11642,6 @@ func (m *WebhookMutation) Fields() []string {
 	}
 	if m.epoch != nil {
 		fields = append(fields, webhook.FieldEpoch)
-	}
-	if m.notice_level != nil {
-		fields = append(fields, webhook.FieldNoticeLevel)
-	}
-	if m.notice_id != nil {
-		fields = append(fields, webhook.FieldNoticeID)
 	}
 	if m.created_at != nil {
 		fields = append(fields, webhook.FieldCreatedAt)
@@ -11883,10 +11679,6 @@ func (m *WebhookMutation) Field(name string) (ent.Value, bool) {
 		return m.FailingSince()
 	case webhook.FieldEpoch:
 		return m.Epoch()
-	case webhook.FieldNoticeLevel:
-		return m.NoticeLevel()
-	case webhook.FieldNoticeID:
-		return m.NoticeID()
 	case webhook.FieldCreatedAt:
 		return m.CreatedAt()
 	case webhook.FieldUpdatedAt:
@@ -11922,10 +11714,6 @@ func (m *WebhookMutation) OldField(ctx context.Context, name string) (ent.Value,
 		return m.OldFailingSince(ctx)
 	case webhook.FieldEpoch:
 		return m.OldEpoch(ctx)
-	case webhook.FieldNoticeLevel:
-		return m.OldNoticeLevel(ctx)
-	case webhook.FieldNoticeID:
-		return m.OldNoticeID(ctx)
 	case webhook.FieldCreatedAt:
 		return m.OldCreatedAt(ctx)
 	case webhook.FieldUpdatedAt:
@@ -12016,20 +11804,6 @@ func (m *WebhookMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetEpoch(v)
 		return nil
-	case webhook.FieldNoticeLevel:
-		v, ok := value.(int)
-		if !ok {
-			return fmt.Errorf("unexpected type %T for field %s", value, name)
-		}
-		m.SetNoticeLevel(v)
-		return nil
-	case webhook.FieldNoticeID:
-		v, ok := value.(uuid.UUID)
-		if !ok {
-			return fmt.Errorf("unexpected type %T for field %s", value, name)
-		}
-		m.SetNoticeID(v)
-		return nil
 	case webhook.FieldCreatedAt:
 		v, ok := value.(time.Time)
 		if !ok {
@@ -12055,9 +11829,6 @@ func (m *WebhookMutation) AddedFields() []string {
 	if m.addepoch != nil {
 		fields = append(fields, webhook.FieldEpoch)
 	}
-	if m.addnotice_level != nil {
-		fields = append(fields, webhook.FieldNoticeLevel)
-	}
 	return fields
 }
 
@@ -12068,8 +11839,6 @@ func (m *WebhookMutation) AddedField(name string) (ent.Value, bool) {
 	switch name {
 	case webhook.FieldEpoch:
 		return m.AddedEpoch()
-	case webhook.FieldNoticeLevel:
-		return m.AddedNoticeLevel()
 	}
 	return nil, false
 }
@@ -12086,13 +11855,6 @@ func (m *WebhookMutation) AddField(name string, value ent.Value) error {
 		}
 		m.AddEpoch(v)
 		return nil
-	case webhook.FieldNoticeLevel:
-		v, ok := value.(int)
-		if !ok {
-			return fmt.Errorf("unexpected type %T for field %s", value, name)
-		}
-		m.AddNoticeLevel(v)
-		return nil
 	}
 	return fmt.Errorf("unknown Webhook numeric field %s", name)
 }
@@ -12106,9 +11868,6 @@ func (m *WebhookMutation) ClearedFields() []string {
 	}
 	if m.FieldCleared(webhook.FieldFailingSince) {
 		fields = append(fields, webhook.FieldFailingSince)
-	}
-	if m.FieldCleared(webhook.FieldNoticeID) {
-		fields = append(fields, webhook.FieldNoticeID)
 	}
 	return fields
 }
@@ -12129,9 +11888,6 @@ func (m *WebhookMutation) ClearField(name string) error {
 		return nil
 	case webhook.FieldFailingSince:
 		m.ClearFailingSince()
-		return nil
-	case webhook.FieldNoticeID:
-		m.ClearNoticeID()
 		return nil
 	}
 	return fmt.Errorf("unknown Webhook nullable field %s", name)
@@ -12173,12 +11929,6 @@ func (m *WebhookMutation) ResetField(name string) error {
 		return nil
 	case webhook.FieldEpoch:
 		m.ResetEpoch()
-		return nil
-	case webhook.FieldNoticeLevel:
-		m.ResetNoticeLevel()
-		return nil
-	case webhook.FieldNoticeID:
-		m.ResetNoticeID()
 		return nil
 	case webhook.FieldCreatedAt:
 		m.ResetCreatedAt()

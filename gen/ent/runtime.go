@@ -49,10 +49,6 @@ func init() {
 			return nil
 		}
 	}()
-	// apikeyDescNoticeLevel is the schema descriptor for notice_level field.
-	apikeyDescNoticeLevel := apikeyFields[9].Descriptor()
-	// apikey.DefaultNoticeLevel holds the default value on creation for the notice_level field.
-	apikey.DefaultNoticeLevel = apikeyDescNoticeLevel.Default.(int)
 	// apikeyDescID is the schema descriptor for id field.
 	apikeyDescID := apikeyFields[0].Descriptor()
 	// apikey.DefaultID holds the default value on creation for the id field.
@@ -297,10 +293,6 @@ func init() {
 	webhookDescEpoch := webhookFields[11].Descriptor()
 	// webhook.DefaultEpoch holds the default value on creation for the epoch field.
 	webhook.DefaultEpoch = webhookDescEpoch.Default.(int64)
-	// webhookDescNoticeLevel is the schema descriptor for notice_level field.
-	webhookDescNoticeLevel := webhookFields[12].Descriptor()
-	// webhook.DefaultNoticeLevel holds the default value on creation for the notice_level field.
-	webhook.DefaultNoticeLevel = webhookDescNoticeLevel.Default.(int)
 	// webhookDescID is the schema descriptor for id field.
 	webhookDescID := webhookFields[0].Descriptor()
 	// webhook.DefaultID holds the default value on creation for the id field.

@@ -41,10 +41,6 @@ type Webhook struct {
 	FailingSince *time.Time `json:"failing_since,omitempty"`
 	// raised when it is disabled: deliveries of another epoch are cancelled
 	Epoch int64 `json:"epoch,omitempty"`
-	// what the platform was last told of its failures: package notice
-	NoticeLevel int `json:"notice_level,omitempty"`
-	// the event of that notice
-	NoticeID *uuid.UUID `json:"notice_id,omitempty"`
 	// CreatedAt holds the value of the "created_at" field.
 	CreatedAt time.Time `json:"created_at,omitempty"`
 	// UpdatedAt holds the value of the "updated_at" field.
@@ -57,13 +53,11 @@ func (*Webhook) scanValues(columns []string) ([]any, error) {
 	values := make([]any, len(columns))
 	for i := range columns {
 		switch columns[i] {
-		case webhook.FieldNoticeID:
-			values[i] = &sql.NullScanner{S: new(uuid.UUID)}
 		case webhook.FieldEvents, webhook.FieldSecret:
 			values[i] = new([]byte)
 		case webhook.FieldEnabled, webhook.FieldDisabledAutomatically:
 			values[i] = new(sql.NullBool)
-		case webhook.FieldEpoch, webhook.FieldNoticeLevel:
+		case webhook.FieldEpoch:
 			values[i] = new(sql.NullInt64)
 		case webhook.FieldURL, webhook.FieldDescription, webhook.FieldSecretKey:
 			values[i] = new(sql.NullString)
@@ -162,19 +156,6 @@ func (_m *Webhook) assignValues(columns []string, values []any) error {
 			} else if value.Valid {
 				_m.Epoch = value.Int64
 			}
-		case webhook.FieldNoticeLevel:
-			if value, ok := values[i].(*sql.NullInt64); !ok {
-				return fmt.Errorf("unexpected type %T for field notice_level", values[i])
-			} else if value.Valid {
-				_m.NoticeLevel = int(value.Int64)
-			}
-		case webhook.FieldNoticeID:
-			if value, ok := values[i].(*sql.NullScanner); !ok {
-				return fmt.Errorf("unexpected type %T for field notice_id", values[i])
-			} else if value.Valid {
-				_m.NoticeID = new(uuid.UUID)
-				*_m.NoticeID = *value.S.(*uuid.UUID)
-			}
 		case webhook.FieldCreatedAt:
 			if value, ok := values[i].(*sql.NullTime); !ok {
 				return fmt.Errorf("unexpected type %T for field created_at", values[i])
@@ -258,14 +239,6 @@ func (_m *Webhook) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("epoch=")
 	builder.WriteString(fmt.Sprintf("%v", _m.Epoch))
-	builder.WriteString(", ")
-	builder.WriteString("notice_level=")
-	builder.WriteString(fmt.Sprintf("%v", _m.NoticeLevel))
-	builder.WriteString(", ")
-	if v := _m.NoticeID; v != nil {
-		builder.WriteString("notice_id=")
-		builder.WriteString(fmt.Sprintf("%v", *v))
-	}
 	builder.WriteString(", ")
 	builder.WriteString("created_at=")
 	builder.WriteString(_m.CreatedAt.Format(time.ANSIC))

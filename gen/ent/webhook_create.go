@@ -135,34 +135,6 @@ func (_c *WebhookCreate) SetNillableEpoch(v *int64) *WebhookCreate {
 	return _c
 }
 
-// SetNoticeLevel sets the "notice_level" field.
-func (_c *WebhookCreate) SetNoticeLevel(v int) *WebhookCreate {
-	_c.mutation.SetNoticeLevel(v)
-	return _c
-}
-
-// SetNillableNoticeLevel sets the "notice_level" field if the given value is not nil.
-func (_c *WebhookCreate) SetNillableNoticeLevel(v *int) *WebhookCreate {
-	if v != nil {
-		_c.SetNoticeLevel(*v)
-	}
-	return _c
-}
-
-// SetNoticeID sets the "notice_id" field.
-func (_c *WebhookCreate) SetNoticeID(v uuid.UUID) *WebhookCreate {
-	_c.mutation.SetNoticeID(v)
-	return _c
-}
-
-// SetNillableNoticeID sets the "notice_id" field if the given value is not nil.
-func (_c *WebhookCreate) SetNillableNoticeID(v *uuid.UUID) *WebhookCreate {
-	if v != nil {
-		_c.SetNoticeID(*v)
-	}
-	return _c
-}
-
 // SetCreatedAt sets the "created_at" field.
 func (_c *WebhookCreate) SetCreatedAt(v time.Time) *WebhookCreate {
 	_c.mutation.SetCreatedAt(v)
@@ -240,10 +212,6 @@ func (_c *WebhookCreate) defaults() {
 		v := webhook.DefaultEpoch
 		_c.mutation.SetEpoch(v)
 	}
-	if _, ok := _c.mutation.NoticeLevel(); !ok {
-		v := webhook.DefaultNoticeLevel
-		_c.mutation.SetNoticeLevel(v)
-	}
 	if _, ok := _c.mutation.ID(); !ok {
 		v := webhook.DefaultID()
 		_c.mutation.SetID(v)
@@ -278,9 +246,6 @@ func (_c *WebhookCreate) check() error {
 	}
 	if _, ok := _c.mutation.Epoch(); !ok {
 		return &ValidationError{Name: "epoch", err: errors.New(`ent: missing required field "Webhook.epoch"`)}
-	}
-	if _, ok := _c.mutation.NoticeLevel(); !ok {
-		return &ValidationError{Name: "notice_level", err: errors.New(`ent: missing required field "Webhook.notice_level"`)}
 	}
 	if _, ok := _c.mutation.CreatedAt(); !ok {
 		return &ValidationError{Name: "created_at", err: errors.New(`ent: missing required field "Webhook.created_at"`)}
@@ -366,14 +331,6 @@ func (_c *WebhookCreate) createSpec() (*Webhook, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.Epoch(); ok {
 		_spec.SetField(webhook.FieldEpoch, field.TypeInt64, value)
 		_node.Epoch = value
-	}
-	if value, ok := _c.mutation.NoticeLevel(); ok {
-		_spec.SetField(webhook.FieldNoticeLevel, field.TypeInt, value)
-		_node.NoticeLevel = value
-	}
-	if value, ok := _c.mutation.NoticeID(); ok {
-		_spec.SetField(webhook.FieldNoticeID, field.TypeUUID, value)
-		_node.NoticeID = &value
 	}
 	if value, ok := _c.mutation.CreatedAt(); ok {
 		_spec.SetField(webhook.FieldCreatedAt, field.TypeTime, value)

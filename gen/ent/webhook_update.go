@@ -12,7 +12,6 @@ import (
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/dialect/sql/sqljson"
 	"entgo.io/ent/schema/field"
-	"github.com/google/uuid"
 	"go.storefront.example/gen/ent/predicate"
 	"go.storefront.example/gen/ent/webhook"
 )
@@ -179,47 +178,6 @@ func (_u *WebhookUpdate) AddEpoch(v int64) *WebhookUpdate {
 	return _u
 }
 
-// SetNoticeLevel sets the "notice_level" field.
-func (_u *WebhookUpdate) SetNoticeLevel(v int) *WebhookUpdate {
-	_u.mutation.ResetNoticeLevel()
-	_u.mutation.SetNoticeLevel(v)
-	return _u
-}
-
-// SetNillableNoticeLevel sets the "notice_level" field if the given value is not nil.
-func (_u *WebhookUpdate) SetNillableNoticeLevel(v *int) *WebhookUpdate {
-	if v != nil {
-		_u.SetNoticeLevel(*v)
-	}
-	return _u
-}
-
-// AddNoticeLevel adds value to the "notice_level" field.
-func (_u *WebhookUpdate) AddNoticeLevel(v int) *WebhookUpdate {
-	_u.mutation.AddNoticeLevel(v)
-	return _u
-}
-
-// SetNoticeID sets the "notice_id" field.
-func (_u *WebhookUpdate) SetNoticeID(v uuid.UUID) *WebhookUpdate {
-	_u.mutation.SetNoticeID(v)
-	return _u
-}
-
-// SetNillableNoticeID sets the "notice_id" field if the given value is not nil.
-func (_u *WebhookUpdate) SetNillableNoticeID(v *uuid.UUID) *WebhookUpdate {
-	if v != nil {
-		_u.SetNoticeID(*v)
-	}
-	return _u
-}
-
-// ClearNoticeID clears the value of the "notice_id" field.
-func (_u *WebhookUpdate) ClearNoticeID() *WebhookUpdate {
-	_u.mutation.ClearNoticeID()
-	return _u
-}
-
 // SetUpdatedAt sets the "updated_at" field.
 func (_u *WebhookUpdate) SetUpdatedAt(v time.Time) *WebhookUpdate {
 	_u.mutation.SetUpdatedAt(v)
@@ -318,18 +276,6 @@ func (_u *WebhookUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	}
 	if value, ok := _u.mutation.AddedEpoch(); ok {
 		_spec.AddField(webhook.FieldEpoch, field.TypeInt64, value)
-	}
-	if value, ok := _u.mutation.NoticeLevel(); ok {
-		_spec.SetField(webhook.FieldNoticeLevel, field.TypeInt, value)
-	}
-	if value, ok := _u.mutation.AddedNoticeLevel(); ok {
-		_spec.AddField(webhook.FieldNoticeLevel, field.TypeInt, value)
-	}
-	if value, ok := _u.mutation.NoticeID(); ok {
-		_spec.SetField(webhook.FieldNoticeID, field.TypeUUID, value)
-	}
-	if _u.mutation.NoticeIDCleared() {
-		_spec.ClearField(webhook.FieldNoticeID, field.TypeUUID)
 	}
 	if value, ok := _u.mutation.UpdatedAt(); ok {
 		_spec.SetField(webhook.FieldUpdatedAt, field.TypeTime, value)
@@ -503,47 +449,6 @@ func (_u *WebhookUpdateOne) AddEpoch(v int64) *WebhookUpdateOne {
 	return _u
 }
 
-// SetNoticeLevel sets the "notice_level" field.
-func (_u *WebhookUpdateOne) SetNoticeLevel(v int) *WebhookUpdateOne {
-	_u.mutation.ResetNoticeLevel()
-	_u.mutation.SetNoticeLevel(v)
-	return _u
-}
-
-// SetNillableNoticeLevel sets the "notice_level" field if the given value is not nil.
-func (_u *WebhookUpdateOne) SetNillableNoticeLevel(v *int) *WebhookUpdateOne {
-	if v != nil {
-		_u.SetNoticeLevel(*v)
-	}
-	return _u
-}
-
-// AddNoticeLevel adds value to the "notice_level" field.
-func (_u *WebhookUpdateOne) AddNoticeLevel(v int) *WebhookUpdateOne {
-	_u.mutation.AddNoticeLevel(v)
-	return _u
-}
-
-// SetNoticeID sets the "notice_id" field.
-func (_u *WebhookUpdateOne) SetNoticeID(v uuid.UUID) *WebhookUpdateOne {
-	_u.mutation.SetNoticeID(v)
-	return _u
-}
-
-// SetNillableNoticeID sets the "notice_id" field if the given value is not nil.
-func (_u *WebhookUpdateOne) SetNillableNoticeID(v *uuid.UUID) *WebhookUpdateOne {
-	if v != nil {
-		_u.SetNoticeID(*v)
-	}
-	return _u
-}
-
-// ClearNoticeID clears the value of the "notice_id" field.
-func (_u *WebhookUpdateOne) ClearNoticeID() *WebhookUpdateOne {
-	_u.mutation.ClearNoticeID()
-	return _u
-}
-
 // SetUpdatedAt sets the "updated_at" field.
 func (_u *WebhookUpdateOne) SetUpdatedAt(v time.Time) *WebhookUpdateOne {
 	_u.mutation.SetUpdatedAt(v)
@@ -672,18 +577,6 @@ func (_u *WebhookUpdateOne) sqlSave(ctx context.Context) (_node *Webhook, err er
 	}
 	if value, ok := _u.mutation.AddedEpoch(); ok {
 		_spec.AddField(webhook.FieldEpoch, field.TypeInt64, value)
-	}
-	if value, ok := _u.mutation.NoticeLevel(); ok {
-		_spec.SetField(webhook.FieldNoticeLevel, field.TypeInt, value)
-	}
-	if value, ok := _u.mutation.AddedNoticeLevel(); ok {
-		_spec.AddField(webhook.FieldNoticeLevel, field.TypeInt, value)
-	}
-	if value, ok := _u.mutation.NoticeID(); ok {
-		_spec.SetField(webhook.FieldNoticeID, field.TypeUUID, value)
-	}
-	if _u.mutation.NoticeIDCleared() {
-		_spec.ClearField(webhook.FieldNoticeID, field.TypeUUID)
 	}
 	if value, ok := _u.mutation.UpdatedAt(); ok {
 		_spec.SetField(webhook.FieldUpdatedAt, field.TypeTime, value)

@@ -101,17 +101,8 @@ func (o *Operator) Export(ctx context.Context, in *adminv1.ExportStoreRequest,
 		return err
 	}
 	return hook.Run(ctx, o.db, func(c *hook.Change) error {
-		n := notice.Notice{Type: notice.StoreExported, StoreID: t.ID, About: map[string]any{"exportedAt": at},
-			Text: "All that the store has was exported: its products, customers, orders, payment links and journals. " +
-				"If you did not ask for it, ask the platform."}
-		if in.GetWithSecrets() {
-			n.About["withSecrets"] = true
-			n.Text = "All that the store has was exported, to be taken over by another installation: its products, customers, orders, " +
-				"payment links and journals, its API keys, and its webhooks with their signing secrets. If you did not ask for it, ask the " +
-				"platform."
-		}
-		_, err := notice.Write(c, o.db, c.Tx, c.Time(), n)
-		return err
+		return notice.Write(c, o.db, c.Tx, c.Time(), notice.Notice{Type: notice.StoreExported, StoreID: t.ID,
+			Data: map[string]any{"exportedAt": at, "withSecrets": in.GetWithSecrets()}})
 	})
 }
 

@@ -96,7 +96,7 @@ func (o *Operator) withRowStore(ctx context.Context, k kind, store, id string) (
 	}
 	row, err := o.db.Client().Store.Query().Where(k.owner(parsed)).Only(ctx)
 	if ent.IsNotFound(err) {
-		return o.withPlatformRow(ctx, k, id, parsed)
+		return o.withNoticeRow(ctx, k, id, parsed)
 	}
 	if ent.IsNotSingular(err) {
 		return nil, k.severalStores(id)
@@ -107,18 +107,18 @@ func (o *Operator) withRowStore(ctx context.Context, k kind, store, id string) (
 	return o.WithStore(ctx, row.ID.String())
 }
 
-func (o *Operator) withPlatformRow(ctx context.Context, k kind, id string, parsed uuid.UUID) (context.Context, error) {
+func (o *Operator) withNoticeRow(ctx context.Context, k kind, id string, parsed uuid.UUID) (context.Context, error) {
 	query := "SELECT CAST(id AS text) FROM " + k.table + " WHERE id = $1 AND store_id = $2"
 	if k.otherTable != "" {
 		query += " UNION SELECT CAST(id AS text) FROM " + k.otherTable + " WHERE id = $1 AND store_id = $2"
 	}
-	switch found, err := selectIDs(ctx, o.db.Reader(), query, parsed, notice.Platform); {
+	switch found, err := selectIDs(ctx, o.db.Reader(), query, parsed, notice.NoStore); {
 	case err != nil:
 		return nil, fmt.Errorf("find %s among the notices: %w", id, err)
 	case len(found) == 0:
 		return nil, k.notFound(id)
 	}
-	return tenant.With(ctx, platform, actorOf(ctx)), nil
+	return tenant.With(ctx, noStore, actorOf(ctx)), nil
 }
 
 func selectIDs(ctx context.Context, q db.Querier, query string, args ...any) (found []string, err error) {

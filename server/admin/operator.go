@@ -15,12 +15,10 @@ package admin
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
 	"go.storefront.example/ent/db"
-	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/notice"
 	"go.storefront.example/ent/tenant"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
@@ -117,16 +115,12 @@ func checkSecretsAllowed(ctx context.Context) error {
 func actorOf(ctx context.Context) tenant.Actor { return cmp.Or(tenant.CallOf(ctx).Actor, operator) }
 
 // WithStore keeps the actor of ctx. If ctx already has a store, name may be empty, and must not name another. It refuses a
-// store with a reserved id, whose rows would be mixed with notices, and one whose rows are being deleted, because lists would
-// lack rows and new rows would stay.
+// store whose rows are being deleted, because lists would lack rows and new rows would stay.
 func (o *Operator) WithStore(ctx context.Context, name string) (context.Context, error) {
 	ctx, t, err := o.withExistingStore(ctx, name)
 	switch {
 	case err != nil:
 		return nil, err
-	case id.IsReserved(t.ID):
-		return nil, apierr.New(apierr.StoreNotFound, fmt.Sprintf("The store %s has the id %s, which the service reserves: delete it.",
-			t.Slug, t.ID))
 	case t.BeingDeleted:
 		return nil, storeBeingDeleted(t.Slug)
 	}
@@ -152,15 +146,16 @@ func storeNotFound(name string) error {
 	return apierr.New(apierr.StoreNotFound, "There is no store "+name+".")
 }
 
-// Notices is given in place of a store's name to list the notices. No store has this slug, because slugs contain no @.
+// Notices is given in place of a store's name to list what belongs to no store: notices, their deliveries and their webhook. No store has
+// this slug, because slugs contain no @.
 const Notices = "@notices"
 
-var platform = tenant.Store{ID: notice.Platform, Slug: Notices}
+var noStore = tenant.Store{ID: notice.NoStore, Slug: Notices}
 
 // withReadableStore is WithStore for methods that only read. It also accepts Notices.
 func (o *Operator) withReadableStore(ctx context.Context, name string) (context.Context, error) {
 	if _, _, ok := tenant.From(ctx); !ok && name == Notices {
-		return tenant.With(ctx, platform, actorOf(ctx)), nil
+		return tenant.With(ctx, noStore, actorOf(ctx)), nil
 	}
 	return o.WithStore(ctx, name)
 }

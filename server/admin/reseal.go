@@ -104,7 +104,7 @@ func reseal(ctx context.Context, d *db.DB, secrets *seal.Keyring, batch []*ent.W
 	return done, tx.Commit()
 }
 
-// ReplaceLostSecrets gives each webhook whose secret's key is not in the keyring a new secret, and calls replaced. The sink of
+// ReplaceLostSecrets gives each webhook whose secret's key is not in the keyring a new secret, and calls replaced. The webhook of
 // notices gets one that nobody knows, until a server or worker with --notices-secret sets it.
 func ReplaceLostSecrets(ctx context.Context, d *db.DB, secrets *seal.Keyring, replaced func(webhook, secret string)) error {
 	lost, err := secrets.Unknown(ctx, d)
@@ -113,7 +113,7 @@ func ReplaceLostSecrets(ctx context.Context, d *db.DB, secrets *seal.Keyring, re
 	}
 	o := New(d, Options{Webhooks: webhooks.Options{Secrets: secrets}})
 	for _, l := range lost {
-		if l.Store == notice.Platform {
+		if l.Store == notice.NoStore {
 			sealed, key := secrets.Seal(signature.NewSecret(), l.Webhook[:])
 			if _, err := d.Writer().ExecContext(ctx, "UPDATE webhooks SET secret = $1, secret_key = $2 WHERE store_id = $3 AND id = $4",
 				sealed, key, l.Store, l.Webhook); err != nil {

@@ -164,7 +164,7 @@ func TestAnotherSecretKeyIsRefusedAtEachDoorThatSeals(t *testing.T) {
 		lost, wrong := seal.NewKeyring(newSecretKey(t)), seal.NewKeyring(newSecretKey(t))
 		owner := newVault(t, d, lost)
 		made := owner.hook()
-		require.NoError(t, notice.SetSink(owner.ctx, d, lost, notice.Sink{URL: "https://mailer.example", Secret: signature.NewSecret()}))
+		require.NoError(t, notice.SetWebhook(owner.ctx, d, lost, "https://mailer.example", signature.NewSecret()))
 		other := vault{admin.New(d, admin.Options{Webhooks: webhooks.Options{Secrets: wrong}}), d, owner.ctx, t}
 		source := newVault(t, dbtest.New(t, dbtest.SQLite, db.Config{}), seal.NewKeyring(newSecretKey(t)))
 		source.hook()
@@ -195,17 +195,17 @@ func TestAnotherSecretKeyIsRefusedAtEachDoorThatSeals(t *testing.T) {
 			require.ErrorContains(t, err, made.String(), door)
 			require.NoError(t, try(owner, lost), door)
 		}
-		err := notice.SetSink(owner.ctx, d, wrong, notice.Sink{URL: "https://mailer.example", Secret: signature.NewSecret()})
+		err := notice.SetWebhook(owner.ctx, d, wrong, "https://mailer.example", signature.NewSecret())
 		require.ErrorIs(t, err, seal.ErrUnknownKey)
 		require.ErrorContains(t, err, made.String())
 
 		secrets := map[string]string{}
 		require.NoError(t, admin.ReplaceLostSecrets(owner.ctx, d, wrong, func(webhook, secret string) { secrets[webhook] = secret }))
-		require.Len(t, secrets, 3, "all but the sink, whose secret is in the settings")
+		require.Len(t, secrets, 3, "all but that of notices, which is in the settings")
 		for _, row := range d.Client().Webhook.Query().AllX(owner.ctx) {
 			plain, err := wrong.Open(row.Secret, row.SecretKey, row.ID[:])
 			require.NoError(t, err)
-			if row.ID != notice.SinkID {
+			if row.StoreID != notice.NoStore {
 				require.Equal(t, secrets[row.ID.String()], plain)
 			}
 		}

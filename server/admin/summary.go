@@ -12,10 +12,10 @@ func EventSummary(payload []byte) string {
 	var event struct {
 		Type string
 		Data struct {
-			Reference, Title, Name, Currency, Message, Text string
-			Amount, PriceAmount                             *int64
-			Email, Phone                                    *string
-			Customer                                        struct{ Name string }
+			Reference, Title, Name, Currency, Message, StoreName string
+			Amount, PriceAmount                                  *int64
+			Email, Phone                                         *string
+			Customer                                             struct{ Name string }
 		}
 	}
 	if json.Unmarshal(payload, &event) != nil {
@@ -25,8 +25,8 @@ func EventSummary(payload []byte) string {
 	switch {
 	case event.Type == hook.Ping:
 		return data.Message
-	case data.Text != "": // the text of a notice to the platform
-		return data.Text
+	case data.StoreName != "": // a notice
+		return "Store " + data.StoreName
 	case data.Reference != "" && data.Amount != nil:
 		text := "Order " + data.Reference + " · " + validate.FormatAmount(*data.Amount, data.Currency)
 		if data.Customer.Name != "" {

@@ -16,6 +16,7 @@ import (
 	"go.storefront.example/ent/notice"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent/session"
+	"go.storefront.example/gen/ent/webhook"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/admin"
 	"go.storefront.example/server/dashboard"
@@ -148,8 +149,10 @@ func TestNoticesAreNotTheOwners(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
 		p := newPlace(t, d)
-		require.NoError(t, notice.SetSink(t.Context(), d, p.secrets, notice.Sink{URL: "https://mailer.example/hidden",
-			Secret: "x"}))
+		require.NoError(t, notice.SetWebhook(t.Context(), d, p.secrets, "https://mailer.example/hidden", "x"))
+		before, err := d.Client().Webhook.Query().Where(webhook.StoreID(notice.NoStore)).Only(t.Context())
+		require.NoError(t, err)
+		hidden := before.ID.String()
 		p.fill("one") // creates a key, which sends a notice to the platform
 		found, err := p.operator.ListDeliveries(t.Context(), &adminv1.ListDeliveriesRequest{Store: admin.Notices})
 		require.NoError(t, err)
@@ -161,25 +164,22 @@ func TestNoticesAreNotTheOwners(t *testing.T) {
 
 		r := p.signedIn("one")
 		for _, path := range []string{"/", "/webhooks", "/deliveries", "/deliveries?q=key", "/deliveries?q=" + sent.GetId(), "/events",
-			"/deliveries?webhook=" + notice.SinkID.String()} {
+			"/deliveries?webhook=" + hidden} {
 			a := r.get(path)
 			require.Equal(t, http.StatusOK, a.status, path)
 			for _, secret := range []string{"mailer.example", notice.KeyCreated + "<", sent.GetEventId()} {
 				require.NotContains(t, a.text, secret, path)
 			}
 		}
-		before, err := d.Client().Webhook.Get(t.Context(), notice.SinkID)
-		require.NoError(t, err)
-		for _, path := range []string{"/webhooks/" + notice.SinkID.String(), "/webhooks/" + notice.SinkID.String() + "/edit",
-			"/deliveries/" + sent.GetId(), "/deliveries/" + sent.GetId() + "/payload"} {
+		for _, path := range []string{"/webhooks/" + hidden, "/webhooks/" + hidden + "/edit", "/deliveries/" + sent.GetId(),
+			"/deliveries/" + sent.GetId() + "/payload"} {
 			require.Equal(t, http.StatusNotFound, r.get(path).status, path)
 		}
-		for _, path := range []string{"/webhooks/" + notice.SinkID.String() + "/disable", "/webhooks/" + notice.SinkID.String() +
-			"/delete",
+		for _, path := range []string{"/webhooks/" + hidden + "/disable", "/webhooks/" + hidden + "/delete",
 			"/deliveries/" + sent.GetId() + "/resend"} {
 			require.Equal(t, http.StatusNotFound, r.post(path).status, path)
 		}
-		after, err := d.Client().Webhook.Get(t.Context(), notice.SinkID)
+		after, err := d.Client().Webhook.Get(t.Context(), before.ID)
 		require.NoError(t, err)
 		require.Equal(t, before.String(), after.String())
 		_, err = p.operator.CreateWebhook(t.Context(), &adminv1.CreateWebhookRequest{Store: "one", Url: "https://a.example",

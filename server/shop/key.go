@@ -136,18 +136,14 @@ func CheckImportedKey(p *validate.Problems, row *ent.ApiKey) {
 	}
 }
 
+// noticeKey names as createdBy the member who created the key, or null for the platform.
 func noticeKey(c *hook.Change, row *ent.ApiKey) error {
-	creator := c.Actor.Name
-	if c.Actor.Type == tenant.ActorOperator {
-		creator = "the platform"
+	n := notice.Notice{Type: notice.KeyCreated, StoreID: row.StoreID, Data: map[string]any{"keyId": row.ID, "name": row.Name,
+		"scopes": row.Scopes, "createdBy": nil}}
+	if c.Actor.Type != tenant.ActorOperator {
+		n.Data["createdBy"] = c.Actor.Name
 	}
-	_, err := notice.Write(c, c.DB, c.Tx, row.CreatedAt, notice.Notice{
-		Type: notice.KeyCreated, StoreID: row.StoreID, Page: "/keys",
-		Text: fmt.Sprintf("The API key %q with the scopes %s was created by %s. If nobody of yours asked for it, revoke it.",
-			row.Name, strings.Join(row.Scopes, ", "), creator),
-		About: map[string]any{"key": row.ID, "name": row.Name, "scopes": row.Scopes, "createdBy": creator},
-	})
-	return err
+	return notice.Write(c, c.DB, c.Tx, row.CreatedAt, n)
 }
 
 // GetKey returns a key of the store.

@@ -19,7 +19,6 @@ import (
 	"strings"
 
 	"entgo.io/ent/dialect"
-	"github.com/dustin/go-humanize"
 	"github.com/google/uuid"
 
 	"go.storefront.example/ent/apijson"
@@ -80,20 +79,13 @@ func (m *Importer) Finish(ctx context.Context, in *adminv1.FinishImportRequest) 
 	if err != nil {
 		return nil, err
 	}
-	name := in.GetKind()
-	if Kind(name) == WholeExport {
-		name = "an export"
-	} else if !slices.Contains(Kinds, Kind(name)) {
+	if kind := Kind(in.GetKind()); kind != WholeExport && !slices.Contains(Kinds, kind) {
 		return nil, apierr.Invalid("The kind is unknown.", apijson.Field{Name: "kind",
 			Message: "must be products, customers, orders or export"})
 	}
-	stored, changed, skipped := in.GetStored(), in.GetChanged(), in.GetSkipped()
 	return &adminv1.FinishImportResponse{}, hook.Run(ctx, m.db, func(c *hook.Change) error {
-		_, err := notice.Write(c, m.db, c.Tx, c.Time(), notice.Notice{Type: notice.ImportFinished, StoreID: t.ID,
-			Text: fmt.Sprintf("The import of %s is finished: %s stored, %s changed, %s left as they were.", name,
-				humanize.Comma(int64(stored)), humanize.Comma(int64(changed)), humanize.Comma(int64(skipped))),
-			About: map[string]any{"kind": in.GetKind(), "stored": stored, "changed": changed, "skipped": skipped}})
-		return err
+		return notice.Write(c, m.db, c.Tx, c.Time(), notice.Notice{Type: notice.ImportFinished, StoreID: t.ID,
+			Data: map[string]any{"kind": in.GetKind(), "stored": in.GetStored(), "changed": in.GetChanged(), "skipped": in.GetSkipped()}})
 	})
 }
 

@@ -52,8 +52,7 @@ func (w *Webhooks) EnableWebhook(ctx context.Context, id string) (*ent.Webhook, 
 		if err != nil || row.Enabled {
 			return row, err
 		}
-		return row.Update().SetEnabled(true).ClearDisabledAt().SetDisabledAutomatically(false).ClearFailingSince().
-			SetNoticeLevel(0).Save(c)
+		return row.Update().SetEnabled(true).ClearDisabledAt().SetDisabledAutomatically(false).ClearFailingSince().Save(c)
 	})
 }
 
@@ -66,7 +65,7 @@ func (w *Webhooks) DisableWebhook(ctx context.Context, id string) (*ent.Webhook,
 			return row, err
 		}
 		row, err = row.Update().SetEnabled(false).SetDisabledAt(c.Time(row.ID)).SetDisabledAutomatically(false).
-			ClearFailingSince().SetNoticeLevel(0).Save(c)
+			ClearFailingSince().Save(c)
 		if err != nil {
 			return nil, err
 		}

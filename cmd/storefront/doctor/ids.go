@@ -10,7 +10,6 @@ import (
 	"github.com/google/uuid"
 
 	"go.storefront.example/ent/db"
-	"go.storefront.example/ent/id"
 	"go.storefront.example/server/validate"
 )
 
@@ -43,14 +42,12 @@ func ids(ctx context.Context, d *db.DB, _ Installation) Finding {
 func reservedIDs(ctx context.Context, d *db.DB) (Finding, error) {
 	var found []string
 	for _, table := range tablesFromOutside {
-		rows, err := texts(ctx, d, "SELECT CAST(id AS text) FROM "+table+" WHERE id IN ($1, $2, $3)", uuid.Nil, uuid.Max, id.Sink)
+		rows, err := texts(ctx, d, "SELECT CAST(id AS text) FROM "+table+" WHERE id IN ($1, $2)", uuid.Nil, uuid.Max)
 		if err != nil {
 			return Finding{}, err
 		}
 		for _, row := range rows {
-			if table != "webhooks" || row != id.Sink.String() {
-				found = append(found, table+" "+row)
-			}
+			found = append(found, table+" "+row)
 		}
 	}
 	if len(found) == 0 {

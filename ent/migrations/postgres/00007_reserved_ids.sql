@@ -1,40 +1,40 @@
 -- +goose Up
 -- +goose NO TRANSACTION
--- No row has an id that the service reserves (IsReserved in ent/id), except the webhook of notices. A constraint that an old row
--- violates stays NOT VALID: it holds for new rows, and `storefront doctor` names the old ones.
+-- No row has an id that the service reserves (IsReserved in ent/id). A constraint that an old row violates stays NOT VALID: it
+-- holds for new rows, and `storefront doctor` names the old ones.
 SET lock_timeout = '1200ms';
 ALTER TABLE "activity_entries" DROP CONSTRAINT IF EXISTS "reserved_id", ADD CONSTRAINT "reserved_id" CHECK (
-	"id" NOT IN ('00000000-0000-0000-0000-000000000000', 'ffffffff-ffff-ffff-ffff-ffffffffffff', '6e6f7469-6365-8373-8000-000000000000')
+	"id" NOT IN ('00000000-0000-0000-0000-000000000000', 'ffffffff-ffff-ffff-ffff-ffffffffffff')
 ) NOT VALID;
 ALTER TABLE "api_keys" DROP CONSTRAINT IF EXISTS "reserved_id", ADD CONSTRAINT "reserved_id" CHECK (
-	"id" NOT IN ('00000000-0000-0000-0000-000000000000', 'ffffffff-ffff-ffff-ffff-ffffffffffff', '6e6f7469-6365-8373-8000-000000000000')
+	"id" NOT IN ('00000000-0000-0000-0000-000000000000', 'ffffffff-ffff-ffff-ffff-ffffffffffff')
 ) NOT VALID;
 ALTER TABLE "customers" DROP CONSTRAINT IF EXISTS "reserved_id", ADD CONSTRAINT "reserved_id" CHECK (
-	"id" NOT IN ('00000000-0000-0000-0000-000000000000', 'ffffffff-ffff-ffff-ffff-ffffffffffff', '6e6f7469-6365-8373-8000-000000000000')
+	"id" NOT IN ('00000000-0000-0000-0000-000000000000', 'ffffffff-ffff-ffff-ffff-ffffffffffff')
 ) NOT VALID;
 ALTER TABLE "events" DROP CONSTRAINT IF EXISTS "reserved_id", ADD CONSTRAINT "reserved_id" CHECK (
-	"id" NOT IN ('00000000-0000-0000-0000-000000000000', 'ffffffff-ffff-ffff-ffff-ffffffffffff', '6e6f7469-6365-8373-8000-000000000000')
+	"id" NOT IN ('00000000-0000-0000-0000-000000000000', 'ffffffff-ffff-ffff-ffff-ffffffffffff')
 ) NOT VALID;
 ALTER TABLE "finished_deliveries" DROP CONSTRAINT IF EXISTS "reserved_id", ADD CONSTRAINT "reserved_id" CHECK (
-	"id" NOT IN ('00000000-0000-0000-0000-000000000000', 'ffffffff-ffff-ffff-ffff-ffffffffffff', '6e6f7469-6365-8373-8000-000000000000')
+	"id" NOT IN ('00000000-0000-0000-0000-000000000000', 'ffffffff-ffff-ffff-ffff-ffffffffffff')
 ) NOT VALID;
 ALTER TABLE "order_items" DROP CONSTRAINT IF EXISTS "reserved_id", ADD CONSTRAINT "reserved_id" CHECK (
-	"id" NOT IN ('00000000-0000-0000-0000-000000000000', 'ffffffff-ffff-ffff-ffff-ffffffffffff', '6e6f7469-6365-8373-8000-000000000000')
+	"id" NOT IN ('00000000-0000-0000-0000-000000000000', 'ffffffff-ffff-ffff-ffff-ffffffffffff')
 ) NOT VALID;
 ALTER TABLE "orders" DROP CONSTRAINT IF EXISTS "reserved_id", ADD CONSTRAINT "reserved_id" CHECK (
-	"id" NOT IN ('00000000-0000-0000-0000-000000000000', 'ffffffff-ffff-ffff-ffff-ffffffffffff', '6e6f7469-6365-8373-8000-000000000000')
+	"id" NOT IN ('00000000-0000-0000-0000-000000000000', 'ffffffff-ffff-ffff-ffff-ffffffffffff')
 ) NOT VALID;
 ALTER TABLE "payment_links" DROP CONSTRAINT IF EXISTS "reserved_id", ADD CONSTRAINT "reserved_id" CHECK (
-	"id" NOT IN ('00000000-0000-0000-0000-000000000000', 'ffffffff-ffff-ffff-ffff-ffffffffffff', '6e6f7469-6365-8373-8000-000000000000')
+	"id" NOT IN ('00000000-0000-0000-0000-000000000000', 'ffffffff-ffff-ffff-ffff-ffffffffffff')
 ) NOT VALID;
 ALTER TABLE "products" DROP CONSTRAINT IF EXISTS "reserved_id", ADD CONSTRAINT "reserved_id" CHECK (
-	"id" NOT IN ('00000000-0000-0000-0000-000000000000', 'ffffffff-ffff-ffff-ffff-ffffffffffff', '6e6f7469-6365-8373-8000-000000000000')
+	"id" NOT IN ('00000000-0000-0000-0000-000000000000', 'ffffffff-ffff-ffff-ffff-ffffffffffff')
 ) NOT VALID;
 ALTER TABLE "stores" DROP CONSTRAINT IF EXISTS "reserved_id", ADD CONSTRAINT "reserved_id" CHECK (
-	"id" NOT IN ('00000000-0000-0000-0000-000000000000', 'ffffffff-ffff-ffff-ffff-ffffffffffff', '6e6f7469-6365-8373-8000-000000000000')
+	"id" NOT IN ('00000000-0000-0000-0000-000000000000', 'ffffffff-ffff-ffff-ffff-ffffffffffff')
 ) NOT VALID;
 ALTER TABLE "webhooks" DROP CONSTRAINT IF EXISTS "reserved_id", ADD CONSTRAINT "reserved_id" CHECK (
-	"id" NOT IN ('00000000-0000-0000-0000-000000000000', 'ffffffff-ffff-ffff-ffff-ffffffffffff', '6e6f7469-6365-8373-8000-000000000000') OR "id" = '6e6f7469-6365-8373-8000-000000000000' AND "store_id" = '00000000-0000-0000-0000-000000000000'
+	"id" NOT IN ('00000000-0000-0000-0000-000000000000', 'ffffffff-ffff-ffff-ffff-ffffffffffff')
 ) NOT VALID;
 
 SET lock_timeout = 0;

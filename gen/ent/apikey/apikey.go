@@ -28,8 +28,6 @@ const (
 	FieldRevokedAt = "revoked_at"
 	// FieldLastUsedAt holds the string denoting the last_used_at field in the database.
 	FieldLastUsedAt = "last_used_at"
-	// FieldNoticeLevel holds the string denoting the notice_level field in the database.
-	FieldNoticeLevel = "notice_level"
 	// FieldCreatedAt holds the string denoting the created_at field in the database.
 	FieldCreatedAt = "created_at"
 	// Table holds the table name of the apikey in the database.
@@ -47,7 +45,6 @@ var Columns = []string{
 	FieldExpiresAt,
 	FieldRevokedAt,
 	FieldLastUsedAt,
-	FieldNoticeLevel,
 	FieldCreatedAt,
 }
 
@@ -64,8 +61,6 @@ func ValidColumn(column string) bool {
 var (
 	// FingerprintValidator is a validator for the "fingerprint" field. It is called by the builders before save.
 	FingerprintValidator func([]byte) error
-	// DefaultNoticeLevel holds the default value on creation for the "notice_level" field.
-	DefaultNoticeLevel int
 	// DefaultID holds the default value on creation for the "id" field.
 	DefaultID func() uuid.UUID
 )
@@ -106,11 +101,6 @@ func ByRevokedAt(opts ...sql.OrderTermOption) OrderOption {
 // ByLastUsedAt orders the results by the last_used_at field.
 func ByLastUsedAt(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldLastUsedAt, opts...).ToFunc()
-}
-
-// ByNoticeLevel orders the results by the notice_level field.
-func ByNoticeLevel(opts ...sql.OrderTermOption) OrderOption {
-	return sql.OrderByField(FieldNoticeLevel, opts...).ToFunc()
 }
 
 // ByCreatedAt orders the results by the created_at field.

@@ -90,11 +90,6 @@ func LastUsedAt(v time.Time) predicate.ApiKey {
 	return predicate.ApiKey(sql.FieldEQ(FieldLastUsedAt, v))
 }
 
-// NoticeLevel applies equality check predicate on the "notice_level" field. It's identical to NoticeLevelEQ.
-func NoticeLevel(v int) predicate.ApiKey {
-	return predicate.ApiKey(sql.FieldEQ(FieldNoticeLevel, v))
-}
-
 // CreatedAt applies equality check predicate on the "created_at" field. It's identical to CreatedAtEQ.
 func CreatedAt(v time.Time) predicate.ApiKey {
 	return predicate.ApiKey(sql.FieldEQ(FieldCreatedAt, v))
@@ -458,46 +453,6 @@ func LastUsedAtIsNil() predicate.ApiKey {
 // LastUsedAtNotNil applies the NotNil predicate on the "last_used_at" field.
 func LastUsedAtNotNil() predicate.ApiKey {
 	return predicate.ApiKey(sql.FieldNotNull(FieldLastUsedAt))
-}
-
-// NoticeLevelEQ applies the EQ predicate on the "notice_level" field.
-func NoticeLevelEQ(v int) predicate.ApiKey {
-	return predicate.ApiKey(sql.FieldEQ(FieldNoticeLevel, v))
-}
-
-// NoticeLevelNEQ applies the NEQ predicate on the "notice_level" field.
-func NoticeLevelNEQ(v int) predicate.ApiKey {
-	return predicate.ApiKey(sql.FieldNEQ(FieldNoticeLevel, v))
-}
-
-// NoticeLevelIn applies the In predicate on the "notice_level" field.
-func NoticeLevelIn(vs ...int) predicate.ApiKey {
-	return predicate.ApiKey(sql.FieldIn(FieldNoticeLevel, vs...))
-}
-
-// NoticeLevelNotIn applies the NotIn predicate on the "notice_level" field.
-func NoticeLevelNotIn(vs ...int) predicate.ApiKey {
-	return predicate.ApiKey(sql.FieldNotIn(FieldNoticeLevel, vs...))
-}
-
-// NoticeLevelGT applies the GT predicate on the "notice_level" field.
-func NoticeLevelGT(v int) predicate.ApiKey {
-	return predicate.ApiKey(sql.FieldGT(FieldNoticeLevel, v))
-}
-
-// NoticeLevelGTE applies the GTE predicate on the "notice_level" field.
-func NoticeLevelGTE(v int) predicate.ApiKey {
-	return predicate.ApiKey(sql.FieldGTE(FieldNoticeLevel, v))
-}
-
-// NoticeLevelLT applies the LT predicate on the "notice_level" field.
-func NoticeLevelLT(v int) predicate.ApiKey {
-	return predicate.ApiKey(sql.FieldLT(FieldNoticeLevel, v))
-}
-
-// NoticeLevelLTE applies the LTE predicate on the "notice_level" field.
-func NoticeLevelLTE(v int) predicate.ApiKey {
-	return predicate.ApiKey(sql.FieldLTE(FieldNoticeLevel, v))
 }
 
 // CreatedAtEQ applies the EQ predicate on the "created_at" field.

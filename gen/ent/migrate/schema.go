@@ -71,7 +71,6 @@ var (
 		{Name: "expires_at", Type: field.TypeTime, Nullable: true},
 		{Name: "revoked_at", Type: field.TypeTime, Nullable: true},
 		{Name: "last_used_at", Type: field.TypeTime, Nullable: true},
-		{Name: "notice_level", Type: field.TypeInt, Default: 0},
 		{Name: "created_at", Type: field.TypeTime},
 		{Name: "store_id", Type: field.TypeUUID},
 	}
@@ -83,7 +82,7 @@ var (
 		ForeignKeys: []*schema.ForeignKey{
 			{
 				Symbol:     "api_keys_stores_api_keys",
-				Columns:    []*schema.Column{APIKeysColumns[10]},
+				Columns:    []*schema.Column{APIKeysColumns[9]},
 				RefColumns: []*schema.Column{StoresColumns[0]},
 				OnDelete:   schema.NoAction,
 			},
@@ -97,7 +96,7 @@ var (
 			{
 				Name:    "apikey_store_id_created_at_id",
 				Unique:  false,
-				Columns: []*schema.Column{APIKeysColumns[10], APIKeysColumns[9], APIKeysColumns[0]},
+				Columns: []*schema.Column{APIKeysColumns[9], APIKeysColumns[8], APIKeysColumns[0]},
 			},
 		},
 	}
@@ -762,8 +761,6 @@ var (
 		{Name: "disabled_automatically", Type: field.TypeBool, Default: false},
 		{Name: "failing_since", Type: field.TypeTime, Nullable: true},
 		{Name: "epoch", Type: field.TypeInt64, Default: 1},
-		{Name: "notice_level", Type: field.TypeInt, Default: 0},
-		{Name: "notice_id", Type: field.TypeUUID, Nullable: true},
 		{Name: "created_at", Type: field.TypeTime},
 		{Name: "updated_at", Type: field.TypeTime},
 	}
@@ -776,7 +773,7 @@ var (
 			{
 				Name:    "webhook_store_id_created_at_id",
 				Unique:  false,
-				Columns: []*schema.Column{WebhooksColumns[1], WebhooksColumns[14], WebhooksColumns[0]},
+				Columns: []*schema.Column{WebhooksColumns[1], WebhooksColumns[12], WebhooksColumns[0]},
 			},
 		},
 	}

@@ -34,10 +34,6 @@ const (
 	FieldFailingSince = "failing_since"
 	// FieldEpoch holds the string denoting the epoch field in the database.
 	FieldEpoch = "epoch"
-	// FieldNoticeLevel holds the string denoting the notice_level field in the database.
-	FieldNoticeLevel = "notice_level"
-	// FieldNoticeID holds the string denoting the notice_id field in the database.
-	FieldNoticeID = "notice_id"
 	// FieldCreatedAt holds the string denoting the created_at field in the database.
 	FieldCreatedAt = "created_at"
 	// FieldUpdatedAt holds the string denoting the updated_at field in the database.
@@ -60,8 +56,6 @@ var Columns = []string{
 	FieldDisabledAutomatically,
 	FieldFailingSince,
 	FieldEpoch,
-	FieldNoticeLevel,
-	FieldNoticeID,
 	FieldCreatedAt,
 	FieldUpdatedAt,
 }
@@ -85,8 +79,6 @@ var (
 	DefaultDisabledAutomatically bool
 	// DefaultEpoch holds the default value on creation for the "epoch" field.
 	DefaultEpoch int64
-	// DefaultNoticeLevel holds the default value on creation for the "notice_level" field.
-	DefaultNoticeLevel int
 	// DefaultID holds the default value on creation for the "id" field.
 	DefaultID func() uuid.UUID
 )
@@ -142,16 +134,6 @@ func ByFailingSince(opts ...sql.OrderTermOption) OrderOption {
 // ByEpoch orders the results by the epoch field.
 func ByEpoch(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldEpoch, opts...).ToFunc()
-}
-
-// ByNoticeLevel orders the results by the notice_level field.
-func ByNoticeLevel(opts ...sql.OrderTermOption) OrderOption {
-	return sql.OrderByField(FieldNoticeLevel, opts...).ToFunc()
-}
-
-// ByNoticeID orders the results by the notice_id field.
-func ByNoticeID(opts ...sql.OrderTermOption) OrderOption {
-	return sql.OrderByField(FieldNoticeID, opts...).ToFunc()
 }
 
 // ByCreatedAt orders the results by the created_at field.

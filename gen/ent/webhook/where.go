@@ -105,16 +105,6 @@ func Epoch(v int64) predicate.Webhook {
 	return predicate.Webhook(sql.FieldEQ(FieldEpoch, v))
 }
 
-// NoticeLevel applies equality check predicate on the "notice_level" field. It's identical to NoticeLevelEQ.
-func NoticeLevel(v int) predicate.Webhook {
-	return predicate.Webhook(sql.FieldEQ(FieldNoticeLevel, v))
-}
-
-// NoticeID applies equality check predicate on the "notice_id" field. It's identical to NoticeIDEQ.
-func NoticeID(v uuid.UUID) predicate.Webhook {
-	return predicate.Webhook(sql.FieldEQ(FieldNoticeID, v))
-}
-
 // CreatedAt applies equality check predicate on the "created_at" field. It's identical to CreatedAtEQ.
 func CreatedAt(v time.Time) predicate.Webhook {
 	return predicate.Webhook(sql.FieldEQ(FieldCreatedAt, v))
@@ -558,96 +548,6 @@ func EpochLT(v int64) predicate.Webhook {
 // EpochLTE applies the LTE predicate on the "epoch" field.
 func EpochLTE(v int64) predicate.Webhook {
 	return predicate.Webhook(sql.FieldLTE(FieldEpoch, v))
-}
-
-// NoticeLevelEQ applies the EQ predicate on the "notice_level" field.
-func NoticeLevelEQ(v int) predicate.Webhook {
-	return predicate.Webhook(sql.FieldEQ(FieldNoticeLevel, v))
-}
-
-// NoticeLevelNEQ applies the NEQ predicate on the "notice_level" field.
-func NoticeLevelNEQ(v int) predicate.Webhook {
-	return predicate.Webhook(sql.FieldNEQ(FieldNoticeLevel, v))
-}
-
-// NoticeLevelIn applies the In predicate on the "notice_level" field.
-func NoticeLevelIn(vs ...int) predicate.Webhook {
-	return predicate.Webhook(sql.FieldIn(FieldNoticeLevel, vs...))
-}
-
-// NoticeLevelNotIn applies the NotIn predicate on the "notice_level" field.
-func NoticeLevelNotIn(vs ...int) predicate.Webhook {
-	return predicate.Webhook(sql.FieldNotIn(FieldNoticeLevel, vs...))
-}
-
-// NoticeLevelGT applies the GT predicate on the "notice_level" field.
-func NoticeLevelGT(v int) predicate.Webhook {
-	return predicate.Webhook(sql.FieldGT(FieldNoticeLevel, v))
-}
-
-// NoticeLevelGTE applies the GTE predicate on the "notice_level" field.
-func NoticeLevelGTE(v int) predicate.Webhook {
-	return predicate.Webhook(sql.FieldGTE(FieldNoticeLevel, v))
-}
-
-// NoticeLevelLT applies the LT predicate on the "notice_level" field.
-func NoticeLevelLT(v int) predicate.Webhook {
-	return predicate.Webhook(sql.FieldLT(FieldNoticeLevel, v))
-}
-
-// NoticeLevelLTE applies the LTE predicate on the "notice_level" field.
-func NoticeLevelLTE(v int) predicate.Webhook {
-	return predicate.Webhook(sql.FieldLTE(FieldNoticeLevel, v))
-}
-
-// NoticeIDEQ applies the EQ predicate on the "notice_id" field.
-func NoticeIDEQ(v uuid.UUID) predicate.Webhook {
-	return predicate.Webhook(sql.FieldEQ(FieldNoticeID, v))
-}
-
-// NoticeIDNEQ applies the NEQ predicate on the "notice_id" field.
-func NoticeIDNEQ(v uuid.UUID) predicate.Webhook {
-	return predicate.Webhook(sql.FieldNEQ(FieldNoticeID, v))
-}
-
-// NoticeIDIn applies the In predicate on the "notice_id" field.
-func NoticeIDIn(vs ...uuid.UUID) predicate.Webhook {
-	return predicate.Webhook(sql.FieldIn(FieldNoticeID, vs...))
-}
-
-// NoticeIDNotIn applies the NotIn predicate on the "notice_id" field.
-func NoticeIDNotIn(vs ...uuid.UUID) predicate.Webhook {
-	return predicate.Webhook(sql.FieldNotIn(FieldNoticeID, vs...))
-}
-
-// NoticeIDGT applies the GT predicate on the "notice_id" field.
-func NoticeIDGT(v uuid.UUID) predicate.Webhook {
-	return predicate.Webhook(sql.FieldGT(FieldNoticeID, v))
-}
-
-// NoticeIDGTE applies the GTE predicate on the "notice_id" field.
-func NoticeIDGTE(v uuid.UUID) predicate.Webhook {
-	return predicate.Webhook(sql.FieldGTE(FieldNoticeID, v))
-}
-
-// NoticeIDLT applies the LT predicate on the "notice_id" field.
-func NoticeIDLT(v uuid.UUID) predicate.Webhook {
-	return predicate.Webhook(sql.FieldLT(FieldNoticeID, v))
-}
-
-// NoticeIDLTE applies the LTE predicate on the "notice_id" field.
-func NoticeIDLTE(v uuid.UUID) predicate.Webhook {
-	return predicate.Webhook(sql.FieldLTE(FieldNoticeID, v))
-}
-
-// NoticeIDIsNil applies the IsNil predicate on the "notice_id" field.
-func NoticeIDIsNil() predicate.Webhook {
-	return predicate.Webhook(sql.FieldIsNull(FieldNoticeID))
-}
-
-// NoticeIDNotNil applies the NotNil predicate on the "notice_id" field.
-func NoticeIDNotNil() predicate.Webhook {
-	return predicate.Webhook(sql.FieldNotNull(FieldNoticeID))
 }
 
 // CreatedAtEQ applies the EQ predicate on the "created_at" field.
