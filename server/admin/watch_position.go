@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/lib/pq"
 
 	"go.storefront.example/ent/db"
 )
@@ -46,26 +45,24 @@ func parsePosition(d *db.DB, text string) (*watchPosition, bool) {
 }
 
 // snapshot reads the mark on PostgreSQL. The snapshot sees no transaction from the number next on, and none of those that were
-// running.
-func (p watchPosition) snapshot() (next int64, running []int64, err error) {
+// running, an array.
+func (p watchPosition) snapshot() (next int64, running string, err error) {
 	if p.mark == "" {
-		return 0, nil, nil
+		return 0, "{}", nil
 	}
 	parts := strings.Split(p.mark, ":")
 	if len(parts) != 3 {
-		return 0, nil, strconv.ErrSyntax
+		return 0, "", strconv.ErrSyntax
 	}
 	if next, err = strconv.ParseInt(parts[1], 10, 64); err != nil || parts[2] == "" {
-		return next, nil, err
+		return next, "{}", err
 	}
 	for number := range strings.SplitSeq(parts[2], ",") {
-		n, err := strconv.ParseInt(number, 10, 64)
-		if err != nil {
-			return 0, nil, err
+		if _, err := strconv.ParseInt(number, 10, 64); err != nil {
+			return 0, "", err
 		}
-		running = append(running, n)
 	}
-	return next, running, nil
+	return next, "{" + parts[2] + "}", nil
 }
 
 // row reads the mark on SQLite.
@@ -96,7 +93,7 @@ func (w *watch) postgresArgs() ([]any, error) {
 	if len(w.times) > 0 {
 		earliest = w.earliest(w.times[0].database)
 	}
-	return []any{w.store, w.db.TimeArg(), earliest, watchOverlap.Milliseconds(), next, pq.Array(running)}, err
+	return []any{w.store, w.db.TimeArg(), earliest, watchOverlap.Milliseconds(), next, running}, err
 }
 
 // watchSQLite returns the last event's row, null, and the ids of new events or null. If the row of the position is gone, its
