@@ -262,8 +262,8 @@ var hostileNames = []string{
 	strings.Repeat("very long ", 1000) + "!", strings.Repeat("é", 3000), "{storeName} %s =?utf-8?q?A?=", "=?utf-8?q?A=0D=0ABcc:_x@example.com?=", "\u202eA\tC",
 }
 
-// The manual's program, unchanged, mails the notices that a worker posts. A name is whole in the mail's subject and text, and changes nothing
-// else of it.
+// The manual's program, unchanged, mails the notices that a worker posts. A name is whole in the mail's subject and text, and
+// changes nothing else of it.
 func TestTheManualsMailer(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {

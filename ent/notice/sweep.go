@@ -68,7 +68,7 @@ func lockMark(ctx context.Context, d *db.DB, tx fanout.Tx) (swept time.Time, err
 	return swept, err
 }
 
-// reached returns a condition: one of the times that are an offset after the time in a column lies after last, and not after now.
+// reached returns a condition: a time that is one of the offsets after the time in the column lies after last, not after now.
 func reached(args *db.Args, column string, last, now time.Time, offsets []time.Duration) string {
 	var any []string
 	for _, offset := range offsets {

@@ -146,8 +146,8 @@ func storeNotFound(name string) error {
 	return apierr.New(apierr.StoreNotFound, "There is no store "+name+".")
 }
 
-// Notices is given in place of a store's name to list what belongs to no store: notices, their deliveries and their webhook. No store has
-// this slug, because slugs contain no @.
+// Notices is given in place of a store's name to list what belongs to no store: notices, their deliveries and their webhook. No
+// store has this slug, because slugs contain no @.
 const Notices = "@notices"
 
 var noStore = tenant.Store{ID: notice.NoStore, Slug: Notices}
