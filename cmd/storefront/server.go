@@ -197,7 +197,7 @@ func (c *serverCmd) serveDatabase(s *invocation, handle *db.DB, branding dashboa
 			config.TrustedProxies = append(config.TrustedProxies, n.prefix)
 		}
 	}
-	if err := c.certificates.set(&config, c.DatabaseURL, s.given["addr"], logger); err != nil {
+	if err := c.certificates.set(&config, c.DatabaseURL, s.given["addr"]); err != nil {
 		return err
 	}
 	deliveries, closeQueue, err := c.newWorker(s.ctx, config)

@@ -1,11 +1,16 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"slices"
 	"strings"
+	"time"
 
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/hook"
+	"go.storefront.example/ent/notice"
 	"go.storefront.example/server"
 	"go.storefront.example/server/certificate"
 )
@@ -58,12 +63,13 @@ func (c certificates) check(databaseURL, adminToken string) error {
 }
 
 // set turns on TLS if the flags ask for it. explicitAddr is true if --addr is set.
-func (c certificates) set(config *server.Config, databaseURL string, explicitAddr bool, logger *slog.Logger) error {
+func (c certificates) set(config *server.Config, databaseURL string, explicitAddr bool) error {
 	if !c.enabled() {
 		return nil
 	}
 	settings := certificate.Config{
-		Folder: c.TLSFolder, Email: c.ACMEEmail, Directory: c.ACMEDirectory, CertFile: c.TLSCert, KeyFile: c.TLSKey, Logger: logger,
+		Folder: c.TLSFolder, Email: c.ACMEEmail, Directory: c.ACMEDirectory, CertFile: c.TLSCert, KeyFile: c.TLSKey, Logger: config.Logger,
+		Failing: certificateNotice(config.DB, config.Logger),
 	}
 	settings.Domains = slices.Clone(c.TLSDomains)
 	if c.DashboardDomain != "" {
@@ -84,4 +90,17 @@ func (c certificates) set(config *server.Config, databaseURL string, explicitAdd
 		config.Addr = ":443"
 	}
 	return nil
+}
+
+// certificateNotice returns a function that writes a notice about a name whose certificate cannot be ordered or renewed.
+func certificateNotice(handle *db.DB, logger *slog.Logger) func(context.Context, string, time.Time, error) {
+	return func(ctx context.Context, name string, ends time.Time, cause error) {
+		n := notice.Notice{Type: notice.CertificateFailing, Data: map[string]any{"name": name, "error": cause.Error(), "endsAt": nil}}
+		if !ends.IsZero() {
+			n.Data["endsAt"] = ends.UTC()
+		}
+		if err := hook.Run(ctx, handle, func(c *hook.Change) error { return notice.Write(c, handle, c.Tx, c.Time(), n) }); err != nil {
+			logger.ErrorContext(ctx, "the notice of the certificate is not written", "name", name, "error", err)
+		}
+	}
 }

@@ -25,11 +25,12 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 )
 
-func writePair(t *testing.T, folder string, serial int64, names ...string) {
+func writePair(t *testing.T, folder string, serial int64, life time.Duration, names ...string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)
-	template := &x509.Certificate{SerialNumber: big.NewInt(serial), DNSNames: names, NotAfter: time.Now().Add(24 * time.Hour)}
+	template := &x509.Certificate{SerialNumber: big.NewInt(serial), DNSNames: names,
+		NotBefore: time.Now().Add(24*time.Hour - life), NotAfter: time.Now().Add(24 * time.Hour)}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	require.NoError(t, err)
 	secret, err := x509.MarshalPKCS8PrivateKey(key)
@@ -44,7 +45,7 @@ func TestAServerTerminatesTLS(t *testing.T) {
 	t.Parallel()
 	const api, dashboard = "api.shop.example", "dashboard.shop.example"
 	folder := t.TempDir()
-	writePair(t, folder, 1, api, dashboard)
+	writePair(t, folder, 1, 30*time.Hour, api, dashboard)
 	i := installation{t, map[string]string{"STOREFRONT_DATABASE_URL": dbtest.URL(t, dbtest.SQLite),
 		"STOREFRONT_ADMIN_TOKEN": "a-token-of-the-operator-for-tls-tests"}}
 	s := i.start("storefront", "listening", "server", "--addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0", "--plain-addr", "127.0.0.1:0",
@@ -113,9 +114,24 @@ func TestAServerTerminatesTLS(t *testing.T) {
 	require.EqualValues(t, 1, serial())
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "cert.pem"), bytes.Repeat([]byte("x"), 9), 0o600))
 	require.EqualValues(t, 1, serial(), "the pair before is used while the files are replaced")
-	writePair(t, folder, 2, api, dashboard)
+	writePair(t, folder, 2, 30*time.Hour, api, dashboard)
 	require.EqualValues(t, 2, serial())
 	s.stop()
+}
+
+// A third of a certificate's life is left when it is renewed, so one with less than a quarter was forgotten.
+func TestACertificateThatIsNotRenewedCausesANotice(t *testing.T) {
+	t.Parallel()
+	folder, in := t.TempDir(), newInbox(t)
+	writePair(t, folder, 1, 90*24*time.Hour, "api.shop.example")
+	secret := "whsec_" + strings.Repeat("0a", 32)
+	in.verifyWith(secret)
+	i := newInstallation(t, dbtest.URL(t, dbtest.SQLite), in).with("STOREFRONT_NOTICES_URL", in.url).with("STOREFRONT_NOTICES_SECRET", secret)
+	i.oneProcess("--plain-addr", "127.0.0.1:0", "--tls-cert", filepath.Join(folder, "cert.pem"), "--tls-key", filepath.Join(folder, "key.pem")).stop()
+	n := in.next()
+	require.Equal(t, "certificate.failing", n.Type)
+	require.Contains(t, string(n.Data), `"endsAt":"20`)
+	require.Contains(t, string(n.Data), "was not renewed")
 }
 
 func TestFlagsOfTLSThatDoNotFitAreRefused(t *testing.T) {

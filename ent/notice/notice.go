@@ -43,12 +43,14 @@ const (
 	StoreExported     = "store.exported"
 	StoreDeleted      = "store.deleted"
 	CustomerForgotten = "customer.forgotten"
+	// CertificateFailing is about a host name whose certificate cannot be ordered or renewed.
+	CertificateFailing = "certificate.failing"
 )
 
 // types are all types of notices.
 var types = []string{
 	WebhookFailing, WebhookDisabled, WebhookRecovered, KeyCreated, KeyExpiring, KeyExpired, ImportFinished, BackupFinished, BackupFailed,
-	StoreExported, StoreDeleted, CustomerForgotten,
+	StoreExported, StoreDeleted, CustomerForgotten, CertificateFailing,
 }
 
 // NoStore is the store_id of notices, of their deliveries and of their webhook. No store has this id, because no row may have

@@ -4,6 +4,7 @@ package certificate
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -32,6 +33,9 @@ type Config struct {
 	// CertFile and KeyFile are in PEM. They are read again when one has changed.
 	CertFile, KeyFile string
 	Logger            *slog.Logger
+	// Failing, unless nil, is called when a name begins to fail: it gets no certificate, or its certificate was not renewed in time.
+	// ends is zero without a certificate.
+	Failing func(ctx context.Context, name string, ends time.Time, err error)
 }
 
 // Source returns certificates to a TLS listener. Goroutines share it.
@@ -180,24 +184,29 @@ func (s *Source) Run(ctx context.Context) {
 	}
 	for _, domain := range s.config.Domains {
 		if s.acme != nil {
-			names.Go(func() { s.follow(ctx, domain, func() error { return s.order(domain) }) })
+			names.Go(func() { s.follow(ctx, domain, func() (time.Time, error) { return s.order(domain) }) })
 		}
 	}
 	names.Wait()
 }
 
 // follow calls check every checkInterval, and sooner after an error, which it logs.
-func (s *Source) follow(ctx context.Context, name string, check func() error) {
-	retry := firstRetry
+func (s *Source) follow(ctx context.Context, name string, check func() (ends time.Time, err error)) {
+	retry, failing := firstRetry, false
 	for {
 		wait := checkInterval
-		if err := check(); err == nil {
-			retry = firstRetry
+		ends, err := check()
+		if err == nil {
+			retry, failing = firstRetry, false
 		} else {
 			wait = min(retry, checkInterval)
 			retry *= 2
 			s.config.Logger.ErrorContext(ctx, "there is no new certificate", "name", name, "error", err,
 				"next", time.Now().Add(wait).UTC().Format(time.RFC3339))
+			if !failing && s.config.Failing != nil {
+				s.config.Failing(ctx, name, ends, err)
+			}
+			failing = true
 		}
 		select {
 		case <-ctx.Done():
@@ -207,28 +216,40 @@ func (s *Source) follow(ctx context.Context, name string, check func() error) {
 	}
 }
 
-func (s *Source) look() error {
-	pair, err := s.fromFiles()
-	if err == nil && time.Now().After(pair.Leaf.NotAfter) {
-		err = fmt.Errorf("it ended at %s", pair.Leaf.NotAfter.UTC().Format(time.RFC3339))
+// late returns an error if a quarter of a certificate's life is left: renewal begins when a third is left.
+func late(c *x509.Certificate) error {
+	if time.Until(c.NotAfter) > c.NotAfter.Sub(c.NotBefore)/4 {
+		return nil
 	}
-	return err
+	return fmt.Errorf("it ends at %s and was not renewed", c.NotAfter.UTC().Format(time.RFC3339))
+}
+
+// look reads the files again.
+func (s *Source) look() (time.Time, error) {
+	pair, err := s.fromFiles()
+	if err == nil {
+		err = late(pair.Leaf)
+	}
+	if pair == nil {
+		return time.Time{}, err
+	}
+	return pair.Leaf.NotAfter, err
 }
 
 // order returns once there is a certificate of the domain.
-func (s *Source) order(domain string) error {
+func (s *Source) order(domain string) (time.Time, error) {
 	pair, err := s.acme.GetCertificate(&tls.ClientHelloInfo{
 		ServerName: domain, CipherSuites: []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256},
 		SignatureSchemes: []tls.SignatureScheme{tls.ECDSAWithP256AndSHA256}, SupportedCurves: []tls.CurveID{tls.CurveP256},
 	})
 	if err != nil && strings.Contains(err.Error(), "no viable challenge") {
-		return fmt.Errorf("%w: under this name the authority reached neither port 443 nor port 80 of this server", err)
+		return time.Time{}, fmt.Errorf("%w: under this name the authority reached neither port 443 nor port 80 of this server", err)
 	}
 	if err != nil {
-		return err
+		return time.Time{}, err
 	}
 	if pair.Leaf == nil {
-		return errors.New("the certificate cannot be read")
+		return time.Time{}, errors.New("the certificate cannot be read")
 	}
 	s.mu.Lock()
 	known := s.expires[domain]
@@ -237,5 +258,5 @@ func (s *Source) order(domain string) error {
 	if !known.Equal(pair.Leaf.NotAfter) {
 		s.config.Logger.Info("a certificate", "name", domain, "until", pair.Leaf.NotAfter.UTC().Format(time.RFC3339))
 	}
-	return nil
+	return pair.Leaf.NotAfter, late(pair.Leaf)
 }
