@@ -2,7 +2,9 @@ package server
 
 import (
 	"context"
+	"net"
 	"net/http"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -29,4 +31,36 @@ func (d *drain) handler(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// busy has the connections that have a request, or may get their first. The zero value is ready to use.
+type busy struct {
+	mu    sync.Mutex
+	conns map[net.Conn]struct{}
+}
+
+// track is the ConnState of an http.Server.
+func (b *busy) track(c net.Conn, state http.ConnState) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.conns == nil {
+		b.conns = map[net.Conn]struct{}{}
+	}
+	if state == http.StateNew || state == http.StateActive {
+		b.conns[c] = struct{}{}
+	} else {
+		delete(b.conns, c)
+	}
+}
+
+// wait waits until no connection is busy, but not longer than limit.
+func (b *busy) wait(limit time.Duration) {
+	for end := time.Now().Add(limit); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		b.mu.Lock()
+		n := len(b.conns)
+		b.mu.Unlock()
+		if n == 0 {
+			return
+		}
+	}
 }

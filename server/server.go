@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/netip"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -221,8 +222,16 @@ func (s *Server) Run(ctx context.Context) error {
 		public.TLSConfig = s.config.Certificates.TLS()
 		group.Go(func() error { s.config.Certificates.Run(running); return nil })
 	}
-	group.Go(func() error { return serve(public, s.public) })
-	group.Go(func() error { return serve(admin, s.admin) })
+	var serving sync.WaitGroup // until both have accepted their last connection
+	var last busy
+	for server, l := range map[*http.Server]net.Listener{public: s.public, admin: s.admin} {
+		server.ConnState = last.track
+		serving.Add(1)
+		group.Go(func() error {
+			defer serving.Done()
+			return serve(server, l)
+		})
+	}
 	group.Go(func() error { s.config.DB.KeepCurrent(running); return nil })
 	group.Go(func() error { count.New(s.config.DB).Run(running, s.config.Logger); return nil })
 	group.Go(func() error {
@@ -231,9 +240,10 @@ func (s *Server) Run(ctx context.Context) error {
 		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.shutdownTimeout)
 		defer cancel()
 		s.edge.EndStreams()
-		// net/http answers no request that it reads after Shutdown has begun, so first let those of the last connections arrive.
+		// net/http answers no request that it reads after Shutdown has begun, so first let those of the last connections end.
 		errs := []error{s.public.Close(), s.admin.Close()}
-		time.Sleep(lastRequests)
+		serving.Wait()
+		last.wait(lastRequests)
 		for _, server := range servers {
 			errs = append(errs, s.shutdown(ending, server))
 		}
@@ -244,8 +254,8 @@ func (s *Server) Run(ctx context.Context) error {
 	return errors.Join(err, <-gateDone, <-usageDone)
 }
 
-// lastRequests is how long the requests of connections that were accepted last have to arrive.
-const lastRequests = 100 * time.Millisecond
+// lastRequests is how long the requests of connections that were accepted last have to arrive and end.
+const lastRequests = time.Second
 
 // shutdown waits for running requests until the context ends, and then closes their connections, because a slow reader could
 // delay the end for ever.
