@@ -47,6 +47,7 @@ const (
 	Orders    Kind = "orders"
 )
 
+// Kinds are all kinds, in the order in which their rows refer to each other.
 var Kinds = []Kind{Products, Customers, Orders}
 
 // Importer loads rows into stores. Goroutines may share it.
