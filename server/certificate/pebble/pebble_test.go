@@ -25,6 +25,7 @@ import (
 	"github.com/letsencrypt/pebble/v2/db"
 	"github.com/letsencrypt/pebble/v2/va"
 	"github.com/letsencrypt/pebble/v2/wfe"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"go.storefront.example/server/certificate"
@@ -243,7 +244,9 @@ func TestANameThatFailedRecovers(t *testing.T) {
 	a.names.AddDNSARecord(dashboard, []string{"127.0.0.9"}) // where nobody listens
 	source, _ := s.serve(t, certificate.Config{Domains: []string{api, dashboard}, Folder: t.TempDir(), Directory: a.URL + wfe.DirectoryPath})
 	awaitCertificate(t, s, source, api)
-	require.Eventually(t, func() bool { return strings.Contains(s.logged(), "reached neither port 443 nor port 80") }, time.Minute, 10*time.Millisecond)
+	if !assert.Eventually(t, func() bool { return strings.Contains(s.logged(), "reached neither port 443 nor port 80") }, 3*time.Minute, 10*time.Millisecond) {
+		require.FailNow(t, "the order does not fail", s.logged())
+	}
 	a.names.DeleteDNSARecord(dashboard)
 	require.Eventually(t, func() bool { return !source.Expiries()[dashboard].IsZero() }, 3*time.Minute, 100*time.Millisecond, s.logged())
 	state, err := s.dial(dashboard, 0)
