@@ -35,7 +35,6 @@ func program(t *testing.T) string {
 
 // From an empty folder to a delivered event and an answer over HTTPS.
 func TestTheManualsPageOfOneMachine(t *testing.T) {
-	t.Parallel()
 	page, err := os.ReadFile("../../../cmd/storefront/manual/machine.md")
 	require.NoError(t, err)
 	blocks := regexp.MustCompile("(?s)\n```sh\n(.*?)\n```\n").FindAllStringSubmatch(string(page), -1)

@@ -171,10 +171,8 @@ func awaitCertificate(t *testing.T, s *site, source *certificate.Source, name st
 const api, dashboard = "api.shop.example", "dashboard.shop.example"
 
 func TestCertificatesComeByEitherChallengeAndAreKept(t *testing.T) {
-	t.Parallel()
 	for _, challenge := range []string{"tls-alpn-01", "http-01"} {
 		t.Run(challenge, func(t *testing.T) {
-			t.Parallel()
 			s := newSite(t)
 			tlsPort, plainPort := portOf(s.tls), 1
 			if challenge == "http-01" {
@@ -223,7 +221,6 @@ func TestCertificatesComeByEitherChallengeAndAreKept(t *testing.T) {
 }
 
 func TestANameThatFailsDoesNotDelayTheOthers(t *testing.T) {
-	t.Parallel()
 	s := newSite(t)
 	a := newAuthority(t, portOf(s.tls), portOf(s.plain), 0)
 	require.NoError(t, a.db.AddBlockedDomain(dashboard))
@@ -238,7 +235,6 @@ func TestANameThatFailsDoesNotDelayTheOthers(t *testing.T) {
 
 // The name then leads to this server.
 func TestANameThatFailedRecovers(t *testing.T) {
-	t.Parallel()
 	s := newSite(t)
 	a := newAuthority(t, portOf(s.tls), portOf(s.plain), 0)
 	a.names.AddDNSARecord(dashboard, []string{"127.0.0.9"}) // where nobody listens
@@ -255,7 +251,6 @@ func TestANameThatFailedRecovers(t *testing.T) {
 }
 
 func TestACertificateIsRenewedBeforeItEnds(t *testing.T) {
-	t.Parallel()
 	s := newSite(t)
 	a := newAuthority(t, portOf(s.tls), portOf(s.plain), 15)
 	s.serve(t, certificate.Config{Domains: []string{api}, Folder: t.TempDir(), Directory: a.URL + wfe.DirectoryPath})
@@ -275,7 +270,6 @@ func TestACertificateIsRenewedBeforeItEnds(t *testing.T) {
 }
 
 func TestPlainHTTPOnlyRedirects(t *testing.T) {
-	t.Parallel()
 	s := newSite(t)
 	a := newAuthority(t, portOf(s.tls), portOf(s.plain), 0)
 	s.serve(t, certificate.Config{Domains: []string{api}, Folder: t.TempDir(), Directory: a.URL + wfe.DirectoryPath})
