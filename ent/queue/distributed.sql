@@ -17,6 +17,10 @@ SELECT r.* FROM run_command_on_shards('outbox', format(
   AS r(id uuid, store_id uuid, webhook_id uuid, event_id uuid, event_type text, epoch bigint)
  ORDER BY r.id LIMIT $1::integer
 
+-- name: drop ended again
+-- A delivery that ends while the insert waits for its row is added again, because the insert did not see its end.
+DELETE FROM deliveries d USING finished_deliveries f WHERE f.id = d.id AND d.id = ANY ($1::uuid[])
+
 -- name: drop
 DELETE FROM outbox WHERE store_id = $1 AND id = ANY ($2::uuid[])
 

@@ -53,7 +53,14 @@ func (q *Queue) relay(ctx context.Context, take string, taken *bool) (entries []
 			entries = append(entries, e)
 		}
 		*taken = true
-		_, err := fanout.Add(ctx, q.db, tx, q.db.Now(), entries)
+		if added, err := fanout.Add(ctx, q.db, tx, q.db.Now(), entries); err != nil || added == 0 {
+			return err
+		}
+		ids := make([]uuid.UUID, len(entries))
+		for i, e := range entries {
+			ids[i] = e.ID
+		}
+		_, err := q.dialect.exec(ctx, tx, "drop ended again", q.dialect.array(ids))
 		return err
 	})
 	return entries, err
