@@ -14,7 +14,7 @@ type Response struct {
 	Header http.Header
 	// RequestID identifies the request in the service's logs; quote it when you ask for help.
 	RequestID string
-	// RateLimit is that of the key; nil if the service did not send it.
+	// RateLimit is the key's rate limit; nil if the service did not send it.
 	RateLimit *RateLimit
 }
 

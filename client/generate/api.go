@@ -72,7 +72,7 @@ type operation struct {
 	HasID           bool
 	// Query and Body are the arguments in the query and in the body.
 	Query, Body []*field
-	// Result is the model of the answer, Item that of a page's items.
+	// Result is the model of the answer. Item is the model of a page's items.
 	Result, Item string
 	// Repeatable is true if the request has the same effect sent twice.
 	Repeatable bool

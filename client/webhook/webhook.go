@@ -118,7 +118,8 @@ func Verify(body []byte, header, secret string, options ...Option) (*Event, erro
 	return event, nil
 }
 
-// Read reads at most MaxBodyBytes and returns the event. The error is one of Verify, ErrTooLarge, or that of reading the body.
+// Read reads at most MaxBodyBytes and returns the event. It returns the errors of Verify, ErrTooLarge, or the error with which
+// the body could not be read.
 // Answer a 2xx within ten seconds, before you do the event's work; otherwise the delivery is repeated.
 func Read(r *http.Request, secret string, options ...Option) (*Event, error) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, MaxBodyBytes+1))

@@ -83,7 +83,7 @@ const (
 	wrong
 )
 
-// classify also describes an answer that is no success.
+// classify returns the verdict on an answer and, unless it is a success, a description of the answer.
 func classify(status int, body []byte, retryAfter bool) (verdict, string) {
 	if status >= 200 && status <= 299 {
 		return served, ""

@@ -54,7 +54,7 @@ type table struct {
 
 func (t *table) add(values ...any) { t.rows = append(t.rows, values) }
 
-// span is the period before now in which the rows were created.
+// span is how long before now the oldest row was created.
 const span = 90 * 24 * time.Hour
 
 // generator gives the same data set for the same shape, except for keys and dates.
@@ -196,7 +196,7 @@ func (g *generator) buyers(count int) []*customerData {
 	return list
 }
 
-// statuses are those of ten consecutive orders.
+// statuses are the statuses of ten consecutive orders.
 var statuses = []string{"PAID", "PAID", "PAID", "PENDING", "PAID", "PAID", "FAILED", "PAID", "REFUNDED", "CANCELLED"}
 
 func (g *generator) sales(s *storeData, catalogue []productData, buyers []*customerData, count int) {

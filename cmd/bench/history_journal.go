@@ -59,7 +59,7 @@ func (c *chain) add(changes map[string]struct{ From, To any }, at time.Time) str
 	return broken
 }
 
-// c.matches reports whether body, an answer or an event, has the journalled values of state.
+// matches reports whether body, an answer or an event, has the journalled values of state.
 func (c *chain) matches(state, body map[string]any) bool {
 	for _, field := range journaledFields[c.resource] {
 		if got := body[field]; got != state[field] && (got != "" || state[field] != nil) {

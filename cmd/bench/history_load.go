@@ -134,10 +134,9 @@ func (h *history) cycle(ctx context.Context, number int, k kind) {
 	}
 }
 
-// ask sends a request to one of the servers, and adds it and its answer to the object's history.
-//
-// If the outcome is unknown, for example after a status 5xx, ask returns nil, and only a request that may have changed
-// something is added. After a 429 nothing is added either, except if the object counts requests.
+// ask sends a request to one of the servers, and adds it and its answer to the object's history. It
+// returns nil if the outcome is unknown, for example after a status 5xx, and then adds only a request that may have changed
+// something. After a 429 it adds nothing, except if the object counts requests.
 func (h *history) ask(o *object, c *caller, q question) *answer {
 	server := h.servers[c.random.IntN(len(h.servers))]
 	listener := server.api

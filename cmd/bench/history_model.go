@@ -27,15 +27,14 @@ type answer struct {
 	minute    int64 // the minute, since 1970, that counted the request
 }
 
-// a.fits also holds for an unknown outcome.
+// fits reports whether an answer has this status and code. An unknown outcome fits everything.
 func (a *answer) fits(status int, code string) bool {
 	return a == nil || a.status == status && a.code == code
 }
 
-// modelOf returns porcupine's model of an object. step returns the state after a request, and whether the answer is right.
-//
-// step may assume that a request with an unknown outcome took effect: it never ends in the history, so porcupine may put it
-// after all others, where nobody sees its effect.
+// modelOf returns porcupine's model of an object. The function step returns the state after a request, and whether the answer is
+// right. It may assume that a request with an unknown outcome took effect: such a request never ends in the history, so porcupine
+// may put it after all others, where nobody sees its effect.
 func modelOf[S comparable](first S, step func(S, question, *answer) (S, bool)) porcupine.Model {
 	return porcupine.Model{
 		Init: func() any { return first },
@@ -150,7 +149,7 @@ func (all customers) post(asked customer, a *answer) (customers, bool) {
 	return all, a.status == status && got == *c
 }
 
-// all.free returns the index of a customer without e-mail and phone. post calls it for a new customer whose e-mail and phone
+// free returns the index of a customer without e-mail and phone. post calls it for a new customer whose e-mail and phone
 // nobody has, so at most three others have one.
 func (all customers) free() int {
 	for i, c := range all {
