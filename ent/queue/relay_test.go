@@ -87,6 +87,34 @@ func TestARelayThatDiesHalfWayDoublesNothing(t *testing.T) {
 	require.Len(t, dbtest.FinishedDeliveries(t, d, "true"), 1)
 }
 
+// The insert of a second relay waits for the end of a delivery, which it does not see.
+func TestADeliveryThatEndsDuringARelayIsNotAddedAgain(t *testing.T) {
+	t.Parallel()
+	dbtest.RequireCitus(t)
+	d := dbtest.New(t, dbtest.Postgres, db.Config{})
+	o := elsewhere(t, d)
+	o.emitThere(hook.OrderPaid)
+	require.Equal(t, 1, o.relay(queue.New(d)))
+	ending, err := d.Writer().BeginTx(t.Context(), nil)
+	require.NoError(t, err)
+	_, err = ending.Exec(`WITH gone AS (DELETE FROM deliveries RETURNING *)
+ INSERT INTO finished_deliveries (id, store_id, webhook_id, event_id, event_type, status, attempts, created_at, finished_at)
+ SELECT id, store_id, webhook_id, event_id, event_type, 'succeeded', attempts, created_at, now() FROM gone`)
+	require.NoError(t, err)
+	relayed := make(chan error, 1)
+	go func() {
+		_, err := queue.New(d).Relay(o.ctx)
+		relayed <- err
+	}()
+	require.Eventually(t, func() bool {
+		return dbtest.Count(t, d, `pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`) > 0
+	}, time.Minute, 10*time.Millisecond)
+	require.NoError(t, ending.Commit())
+	require.NoError(t, <-relayed)
+	require.Zero(t, dbtest.Count(t, d, "deliveries"))
+	require.Len(t, dbtest.FinishedDeliveries(t, d, "true"), 1)
+}
+
 func TestRelaysAndResendsAtOnceDoubleNothing(t *testing.T) {
 	t.Parallel()
 	dbtest.RequireCitus(t)
